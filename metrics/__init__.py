@@ -1,0 +1,1 @@
+"""Measures of answers, claims and uncertainty."""

@@ -1,0 +1,1 @@
+"""Optimizers that compile programs for a backbone."""

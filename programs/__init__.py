@@ -1,0 +1,1 @@
+"""DSPy programs: the baselines, MACR and ArbGraph."""

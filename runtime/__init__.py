@@ -1,0 +1,1 @@
+"""Backbones, concurrency, budgets, records and retrieval."""

@@ -1,0 +1,1 @@
+"""Every DSPy signature and its typed outputs."""

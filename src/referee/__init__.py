@@ -1,0 +1,1 @@
+"""Settle conflicts between sources before a language model answers."""
