@@ -1,0 +1,167 @@
+"""What every program is: a dspy.Module that answers a question from documents with a `Verdict`."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import dspy
+
+from ..errors import InputError
+from ..runtime.adapter import CompactAdapter
+from ..runtime.backbones import display_name
+from ..runtime.documents import as_documents, as_question
+from ..runtime.exchange import Channel
+from ..runtime.meter import Budget, Meter, metered
+from ..runtime.passages import fit
+from ..runtime.records import Document, Verdict
+from .steps import Clock, Driver, Steps
+
+READING_TOKENS = 2500  # ours: leaves room for instructions and demonstrations in a 4,096 window
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question with its documents, checked.
+
+    Attributes:
+        question: Non-empty text.
+        documents: With unique ids; some may be empty.
+        date: The as-of date (MACR's I_time), ISO 8601.
+        reading_tokens: Bound on the document text in one prompt, in estimated tokens.
+        meter: Where notes for the reader go.
+    """
+
+    question: str
+    documents: Sequence[Document]
+    date: str
+    reading_tokens: int
+    meter: Meter
+
+    def passage(self, document: Document, share: int = 1) -> str:
+        """A document's text as it fits into one prompt beside ``share - 1`` others."""
+        passage = fit(document.text, self.question, self.reading_tokens // share)
+        if passage.cut:
+            self.meter.note(
+                f"{document.id} is long ({len(document.text):,} characters): the model read the "
+                f"{len(passage.text):,} that share most with the question."
+            )
+        return passage.text
+
+
+class Program(dspy.Module):
+    """Base of the programs: checks input, sets the stage, keeps what a reader must know.
+
+    Args:
+        lms: Language models of single roles (``sampler``, ``reader``, ...); every other call uses
+            the LM of the surrounding `dspy.context`.
+        reading_tokens: Bound on the document text in one prompt, in estimated tokens.
+    """
+
+    name: ClassVar[str]
+    needs_documents: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        lms: Mapping[str, dspy.BaseLM] | None = None,
+        reading_tokens: int = READING_TOKENS,
+    ) -> None:
+        super().__init__()
+        self.lms = dict(lms or {})
+        self.reading_tokens = reading_tokens
+
+    def steps(self, case: Case) -> Steps[Verdict]:
+        """The algorithm: yields waves of calls, returns the verdict (see `steps.py`)."""
+        raise NotImplementedError(f"{type(self).__name__} defines no steps.")
+
+    def forward(
+        self,
+        question: str,
+        documents: Any = (),
+        date: str | datetime.date | None = None,
+        budget: Budget | None = None,
+    ) -> dspy.Prediction:
+        """Answer one question.
+
+        Args:
+            question: What is asked.
+            documents: See `runtime.documents.as_documents`.
+            date: As-of date, ISO 8601; today when None.
+            budget: Bounds on what this call may cost.
+
+        Returns:
+            A Prediction with ``answer`` (str) and ``verdict`` (`Verdict`).
+
+        Raises:
+            InputError: The question, a document or the date is wrong.
+        """
+        with self._staged(question, documents, date, budget) as (case, driver):
+            verdict = driver.run(self.steps(case))
+            return self._prediction(case, driver.clock, verdict)
+
+    async def aforward(
+        self,
+        question: str,
+        documents: Any = (),
+        date: str | datetime.date | None = None,
+        budget: Budget | None = None,
+    ) -> dspy.Prediction:
+        """The twin of `forward` for coroutines; the same steps give the same verdict."""
+        with self._staged(question, documents, date, budget) as (case, driver):
+            verdict = await driver.arun(self.steps(case))
+            return self._prediction(case, driver.clock, verdict)
+
+    @contextmanager
+    def _staged(
+        self, question: Any, documents: Any, date: Any, budget: Budget | None
+    ) -> Iterator[tuple[Case, Driver]]:
+        checked = as_documents(documents) if self.needs_documents or documents else []
+        meter = Meter(budget)
+        case = Case(as_question(question), checked, as_of(date), self.reading_tokens, meter)
+        clock = Clock()
+        with metered(meter), dspy.context(adapter=_channel()):
+            yield case, Driver(self.lms, clock)
+
+    def _prediction(self, case: Case, clock: Clock, verdict: Verdict) -> dspy.Prediction:
+        lm = dspy.settings.lm
+        total = time.perf_counter() - clock.started
+        complete = verdict.model_copy(
+            update={
+                "question": case.question,
+                "program": self.name,
+                "backbone": display_name(lm) if lm is not None else "",
+                "date": case.date,
+                "documents": tuple(case.documents),
+                "usage": case.meter.usage(),
+                "timings": {k: round(v, 4) for k, v in {**clock.seconds, "total": total}.items()},
+                "notes": (*verdict.notes, *case.meter.notes),
+            }
+        )
+        return dspy.Prediction(answer=complete.answer, verdict=complete)
+
+
+def as_of(date: Any) -> str:
+    """The as-of date in ISO 8601; today when None.
+
+    Raises:
+        InputError: It is no date.
+    """
+    if date is None:
+        return datetime.date.today().isoformat()
+    try:
+        if isinstance(date, datetime.date):
+            return date.isoformat()[:10]
+        return datetime.date.fromisoformat(date).isoformat()
+    except (TypeError, ValueError):
+        raise InputError(f"date is {date!r}: give an ISO date such as 2026-01-31.") from None
+
+
+def _channel() -> dspy.Adapter:
+    """The caller's adapter, or ours, behind the door that counts and bounds requests."""
+    adapter = dspy.settings.adapter
+    return adapter if isinstance(adapter, Channel) else Channel(adapter or CompactAdapter())

@@ -1,0 +1,157 @@
+"""One algorithm for sync and async: programs yield waves of calls, a driver runs them.
+
+A program's core is a generator. It yields a `Wave` of independent calls and is sent their replies,
+in order; what it returns is the result. So the algorithm is written once and reads from top to
+bottom, the number of waves on the critical path can be counted, and threads and asyncio differ only
+in the driver.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+import dspy
+
+from ..errors import BudgetExceeded, RefereeError
+from ..runtime.fan_out import afan_out, fan_out
+
+T = TypeVar("T")
+Reply = dspy.Prediction | Exception
+
+# Failures that belong to one call and are kept as its reply; anything else is a bug and is raised.
+CALL_FAILURES = (dspy.LMError, dspy.AdapterParseError, BudgetExceeded, RefereeError)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a predictor.
+
+    Attributes:
+        predictor: The predictor (an attribute of the program, so that optimizers find it).
+        inputs: The signature's input fields.
+        config: Options of this request (``seed``, ``rollout_id``, ``temperature``, ...).
+        role: The role whose LM answers, when the program has one for it.
+    """
+
+    predictor: dspy.Predict
+    inputs: Mapping[str, Any]
+    config: Mapping[str, Any] = field(default_factory=dict)
+    role: str = ""
+
+
+@dataclass(frozen=True)
+class Wave:
+    """Independent calls of one stage, run together."""
+
+    stage: str
+    calls: Sequence[Call]
+
+
+Steps = Generator[Wave, list[Reply], T]
+
+
+@dataclass
+class Clock:
+    """Seconds per stage."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    started: float = field(default_factory=time.perf_counter)
+
+    def add(self, stage: str, started: float) -> None:
+        """Add the time since ``started`` (`time.perf_counter`) to a stage."""
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - started
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a stage is: ``done`` of ``total`` calls."""
+
+    stage: str
+    done: int
+    total: int
+
+
+listener: ContextVar[Callable[[Progress], None] | None] = ContextVar(
+    "referee_progress", default=None
+)
+
+
+class Driver:
+    """Runs the waves of a program with the LMs of its roles."""
+
+    def __init__(self, lms: Mapping[str, dspy.BaseLM], clock: Clock) -> None:
+        self.lms, self.clock = lms, clock
+
+    def run(self, steps: Steps[T]) -> T:
+        """Run to the end, each wave in threads."""
+        replies: list[Reply] | None = None
+        while True:
+            try:
+                wave = steps.send(replies) if replies is not None else next(steps)  # type: ignore[arg-type]
+            except StopIteration as done:
+                return done.value  # type: ignore[no-any-return]
+            started = time.perf_counter()
+            tick = _ticker(wave)
+            calls = [partial(self._call, call, tick) for call in wave.calls]
+            replies = _checked(fan_out(calls, return_exceptions=True))
+            self.clock.add(wave.stage, started)
+
+    async def arun(self, steps: Steps[T]) -> T:
+        """Run to the end, each wave on the event loop."""
+        replies: list[Reply] | None = None
+        while True:
+            try:
+                wave = steps.send(replies) if replies is not None else next(steps)  # type: ignore[arg-type]
+            except StopIteration as done:
+                return done.value  # type: ignore[no-any-return]
+            started = time.perf_counter()
+            tick = _ticker(wave)
+            calls = [partial(self._acall, call, tick) for call in wave.calls]
+            replies = _checked(await afan_out(calls, return_exceptions=True))
+            self.clock.add(wave.stage, started)
+
+    def _call(self, call: Call, tick: Callable[[], None]) -> Any:
+        try:
+            with self._as(call.role):
+                return call.predictor(**call.inputs, config=dict(call.config))
+        finally:
+            tick()
+
+    async def _acall(self, call: Call, tick: Callable[[], None]) -> Any:
+        try:
+            with self._as(call.role):
+                return await call.predictor.acall(**call.inputs, config=dict(call.config))
+        finally:
+            tick()
+
+    def _as(self, role: str) -> AbstractContextManager[Any]:
+        lm = self.lms.get(role)
+        return dspy.context(lm=lm) if lm is not None else nullcontext()
+
+
+def _checked(results: Sequence[Any]) -> list[Reply]:
+    for result in results:
+        if isinstance(result, Exception) and not isinstance(result, CALL_FAILURES):
+            raise result
+    return list(results)
+
+
+def _ticker(wave: Wave) -> Callable[[], None]:
+    """A function that tells the listener of one more ended call; list.append is atomic."""
+    told = listener.get()
+    if told is None:
+        return lambda: None
+    ended: list[None] = []
+    told(Progress(wave.stage, 0, len(wave.calls)))
+
+    def tick() -> None:
+        ended.append(None)
+        told(Progress(wave.stage, len(ended), len(wave.calls)))
+
+    return tick

@@ -1,0 +1,115 @@
+"""A language model for tests: scripted replies, kept requests, and an error when it runs out."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import dspy
+from dspy.lm15 import Message, Request, Response, Usage
+
+Script = Callable[[Request], str]
+
+
+class ScriptedEngine:
+    """A `dspy.LM` engine whose replies are a function of the request.
+
+    Args:
+        script: Gives the reply; what it raises reaches the caller as a failure of the model.
+        schema: Whether it claims to constrain replies to a JSON schema.
+
+    Attributes:
+        requests: The requests received, in order of arrival.
+    """
+
+    supports_function_calling = supports_reasoning = False
+    supported_params = frozenset(
+        {"temperature", "max_tokens", "top_p", "stop", "seed", "logprobs", "response_format"}
+    )
+
+    def __init__(self, script: Script, *, schema: bool = False) -> None:
+        self.script, self.supports_response_schema = script, schema
+        self.requests: list[Request] = []
+        self._lock = threading.Lock()
+
+    def complete(self, request: Request) -> Response:
+        """Answer one request."""
+        with self._lock:
+            self.requests.append(request)
+        text = self.script(request)
+        usage = Usage(input_tokens=10, output_tokens=5, total_tokens=15)
+        return Response(
+            id=None,
+            model=request.model,
+            message=Message.assistant(text),
+            finish_reason="stop",
+            usage=usage,
+        )
+
+    def __copy__(self) -> ScriptedEngine:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ScriptedEngine:
+        return self  # optimizers copy programs, and the LMs pinned in them
+
+
+class _AsyncEngine:
+    supported_params = ScriptedEngine.supported_params
+
+    def __init__(self, engine: ScriptedEngine) -> None:
+        self.engine = engine
+
+    async def complete(self, request: Request) -> Response:
+        return await asyncio.to_thread(self.engine.complete, request)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _AsyncEngine:
+        return self
+
+
+def scripted_lm(script: Script, name: str = "scripted/model", **options: Any) -> dspy.LM:
+    """A `dspy.LM` over a `ScriptedEngine`; ``lm.engine.requests`` is its history.
+
+    Args:
+        script: Gives the reply to a request; see `in_order` and `by_content`.
+        name: The model string; caches are keyed by it, so give engines of one test their own.
+        options: Options of `dspy.LM`, and ``schema`` of `ScriptedEngine`.
+    """
+    engine = ScriptedEngine(script, schema=options.pop("schema", False))
+    settings = {"num_retries": 0, "cache": False, **options}
+    return dspy.LM(name, engine=engine, async_engine=_AsyncEngine(engine), **settings)
+
+
+def prompt_of(request: Request) -> str:
+    """All text of a request: system message, demonstrations and input."""
+    system = request.system if isinstance(request.system, str) else ""
+    return "\n".join([system, *(m.text or "" for m in request.messages)])
+
+
+def in_order(replies: Iterable[str]) -> Script:
+    """Hands out replies in order of arrival and raises when there is none left."""
+    waiting = iter(replies)
+    lock = threading.Lock()
+
+    def script(request: Request) -> str:
+        with lock:
+            try:
+                return next(waiting)
+            except StopIteration:
+                raise LookupError(f"no reply is left for: {prompt_of(request)[-200:]}") from None
+
+    return script
+
+
+def by_content(replies: Mapping[str, str]) -> Script:
+    """Picks the reply whose key stands in the prompt (the first that does), for threads."""
+
+    def script(request: Request) -> str:
+        prompt = prompt_of(request)
+        for key, reply in replies.items():
+            if key in prompt:
+                return reply
+        raise LookupError(f"no scripted reply fits: {prompt[-200:]}")
+
+    return script

@@ -1,0 +1,99 @@
+"""Progress on stderr: bars on a terminal, plain lines elsewhere, nothing on stdout."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+EVERY = 5.0  # seconds between plain lines
+
+
+@contextmanager
+def pulling() -> Iterator[Callable[[Any], None]]:
+    """A callback for `runtime.weights.ensure` that shows how far the weights are."""
+    if sys.stderr.isatty():
+        with _bars() as bars:
+            tasks: dict[str, Any] = {}
+
+            def show(event: Any) -> None:
+                if event.stage not in tasks:
+                    tasks[event.stage] = bars.add_task(event.stage, total=event.total)
+                label = f"{event.stage} {event.note}".strip()
+                bars.update(
+                    tasks[event.stage], description=label, completed=event.done, total=event.total
+                )
+
+            yield show
+        return
+    last = {"stage": "", "time": 0.0}
+    lock = threading.Lock()
+
+    def say(event: Any) -> None:
+        now = time.monotonic()
+        with lock:
+            if event.stage == last["stage"] and now - float(last["time"]) < EVERY:
+                return
+            last.update(stage=event.stage, time=now)
+        done, total = event.done / 1e6, (event.total or 0) / 1e6
+        amount = f"{done:,.0f} of {total:,.0f} MB" if total else f"{done:,.0f} MB" * bool(done)
+        _line(" ".join(part for part in (event.stage, amount, event.note) if part))
+
+    yield say
+
+
+@contextmanager
+def stages() -> Iterator[None]:
+    """Show the stages of programs that run inside."""
+    from referee.programs.steps import listener
+
+    if sys.stderr.isatty():
+        with _stage_bars() as show:
+            token = listener.set(show)
+            try:
+                yield
+            finally:
+                listener.reset(token)
+        return
+    token = listener.set(lambda p: _line(f"{p.stage} {p.done}/{p.total}"))
+    try:
+        yield
+    finally:
+        listener.reset(token)
+
+
+def _line(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+@contextmanager
+def _bars() -> Iterator[Any]:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        yield bars
+
+
+@contextmanager
+def _stage_bars() -> Iterator[Callable[[Any], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, Any] = {}
+        lock = threading.Lock()
+
+        def show(event: Any) -> None:
+            with lock:
+                if event.stage not in tasks:
+                    tasks[event.stage] = bars.add_task(event.stage, total=event.total)
+                bars.update(tasks[event.stage], completed=event.done, total=event.total)
+
+        yield show

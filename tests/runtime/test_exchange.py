@@ -1,0 +1,313 @@
+import asyncio
+import threading
+import time
+from functools import partial
+
+import dspy
+import pytest
+
+from referee.errors import BudgetExceeded
+from referee.runtime import Budget, Meter, ReplyCache, afan_out, caching, fan_out, metered
+from referee.runtime.adapter import CompactAdapter
+from referee.runtime.exchange import Channel
+from referee.runtime.fake_server import Fault, FakeServer, scripted
+from referee.runtime.limits import Limiter
+from referee.runtime.scripted import in_order, scripted_lm
+
+
+class Ask(dspy.Signature):
+    """Answer."""
+
+    question: str = dspy.InputField()
+    answer: str = dspy.OutputField()
+
+
+@pytest.fixture
+def ask():
+    return dspy.Predict(Ask)
+
+
+def under(lm, budget=None):
+    """A context in which predictors go through the channel, and its meter."""
+    meter = Meter(budget)
+    stack = dspy.context(lm=lm, adapter=Channel(CompactAdapter()))
+    return meter, stack
+
+
+def test_requests_tokens_and_answers(ask):
+    meter, stack = under(scripted_lm(in_order(["a", "b"])))
+    with stack, metered(meter):
+        assert [ask(question=q).answer for q in "12"] == ["a", "b"]
+    usage = meter.usage()
+    assert (usage.requests, usage.cached, usage.tokens) == (2, 0, 30)
+    assert usage.cost is None
+
+
+def test_equal_requests_in_flight_are_asked_once(ask):
+    def slow(_):
+        time.sleep(0.05)
+        return "once"
+
+    lm = scripted_lm(slow)
+    meter, stack = under(lm)
+    with stack, metered(meter):
+        results = fan_out([partial(ask, question="same")] * 5)
+    assert [r.answer for r in results] == ["once"] * 5
+    assert len(lm.engine.requests) == 1
+    assert (meter.usage().requests, meter.usage().cached) == (1, 4)
+
+
+def test_equal_requests_in_flight_are_asked_once_async(ask):
+    def slow(_):
+        time.sleep(0.05)
+        return "once"
+
+    lm = scripted_lm(slow)
+    meter, stack = under(lm)
+
+    async def main():
+        with stack, metered(meter):
+            return await afan_out([partial(ask.acall, question="same")] * 5)
+
+    assert [r.answer for r in asyncio.run(main())] == ["once"] * 5
+    assert len(lm.engine.requests) == 1
+
+
+def test_each_follower_leaves_its_own_trace(ask):
+    lm = scripted_lm(lambda _: time.sleep(0.05) or "once")
+    meter, stack = under(lm)
+    with stack, metered(meter), dspy.context(trace=[]):
+        fan_out([partial(ask, question="same")] * 3)
+        assert len(dspy.settings.trace) == 3
+
+
+def test_samples_stay_distinct_and_are_replayed(ask, tmp_path):
+    lm = scripted_lm(in_order([f"s{i}" for i in range(8)]))
+    cache = ReplyCache(tmp_path / "replies")
+
+    def draw():
+        meter, stack = under(lm)
+        calls = [
+            partial(
+                ask, question="q", config={"rollout_id": i, "seed": i, "temperature": 0.7}
+            )
+            for i in range(8)
+        ]
+        with stack, metered(meter), caching(cache):
+            return {r.answer for r in fan_out(calls)}, meter.usage()
+
+    first, paid = draw()
+    second, replayed = draw()
+    assert first == second == {f"s{i}" for i in range(8)}
+    assert (paid.requests, paid.cached) == (8, 0)
+    assert (replayed.requests, replayed.cached) == (0, 8)
+    assert {r.config.seed for r in lm.engine.requests} == set(range(8))
+
+
+def test_sync_and_async_share_the_cache(ask, tmp_path):
+    lm = scripted_lm(in_order(["only"]))
+    meter, stack = under(lm)
+    with stack, metered(meter), caching(ReplyCache(tmp_path)):
+        assert ask(question="q").answer == "only"
+        assert asyncio.run(ask.acall(question="q")).answer == "only"
+
+
+def test_caches_are_keyed_by_model_and_survive_a_new_process(ask, tmp_path):
+    for name, reply in (("scripted/a", "from a"), ("scripted/b", "from b")):
+        meter, stack = under(scripted_lm(in_order([reply]), name))
+        with stack, metered(meter), caching(ReplyCache(tmp_path)):
+            assert ask(question="q").answer == reply
+    meter, stack = under(scripted_lm(in_order([]), "scripted/a"))
+    with stack, metered(meter), caching(ReplyCache(tmp_path)):
+        assert ask(question="q").answer == "from a"
+
+
+def test_the_cache_on_disk_holds_json_and_no_pickle(ask, tmp_path):
+    meter, stack = under(scripted_lm(in_order(["plain"])))
+    with stack, metered(meter), caching(ReplyCache(tmp_path)):
+        ask(question="q")
+    import sqlite3
+
+    rows = sqlite3.connect(tmp_path / "cache.db").execute("select mode from Cache").fetchall()
+    assert rows
+    assert all(mode != 4 for (mode,) in rows)  # 4 is diskcache's MODE_PICKLE
+
+
+def test_a_full_disk_is_a_note_and_not_a_failure(ask, tmp_path, monkeypatch):
+    cache = ReplyCache(tmp_path)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(cache._cache, "set", full)
+    meter, stack = under(scripted_lm(in_order(["a"])))
+    with stack, metered(meter), caching(cache):
+        assert ask(question="q").answer == "a"
+    assert any("No space left" in note for note in meter.notes)
+
+
+def test_dspys_own_cache_is_counted_as_cached(ask):
+    meter, stack = under(scripted_lm(in_order(["a"]), cache=True))
+    with stack, metered(meter):
+        ask(question="q")
+        ask(question="q")
+    assert (meter.usage().requests, meter.usage().cached) == (1, 1)
+
+
+def test_budget_of_one_request(ask):
+    meter, stack = under(scripted_lm(in_order(["a", "b"])), Budget(requests=1))
+    with stack, metered(meter):
+        assert ask(question="1").answer == "a"
+        with pytest.raises(BudgetExceeded, match="1 request"):
+            ask(question="2")
+    assert meter.usage().requests == 1
+
+
+def test_concurrent_requests_never_exceed_the_budget(ask):
+    lm = scripted_lm(lambda _: time.sleep(0.01) or "a")
+    meter, stack = under(lm, Budget(requests=3))
+    with stack, metered(meter):
+        results = fan_out(
+            [partial(ask, question=str(i)) for i in range(10)], return_exceptions=True
+        )
+    assert len(lm.engine.requests) == 3
+    assert sum(isinstance(r, BudgetExceeded) for r in results) == 7
+
+
+def test_a_cached_reply_is_free_even_when_the_budget_is_spent(ask, tmp_path):
+    lm = scripted_lm(in_order(["a"]))
+    meter, stack = under(lm, Budget(requests=1))
+    with stack, metered(meter), caching(ReplyCache(tmp_path)):
+        ask(question="q")
+        assert ask(question="q").answer == "a"
+
+
+def test_a_spent_budget_of_one_run_does_not_fail_another(ask):
+    """An equal request that waited for a leader without budget asks for itself."""
+    started = threading.Event()
+
+    def slow(_):
+        started.set()
+        time.sleep(0.05)
+        return "a"
+
+    lm = scripted_lm(slow)
+    poor, rich = Meter(Budget(requests=1)), Meter()
+    poor.reserve()  # nothing left
+    _, stack = under(lm)
+    with stack:
+        with metered(poor), pytest.raises(BudgetExceeded):
+            ask(question="q")
+        with metered(rich):
+            assert ask(question="q").answer == "a"
+
+
+def test_usd_budget_needs_a_price(ask):
+    meter, stack = under(scripted_lm(in_order(["a", "b"])), Budget(usd=1.0))
+    with stack, metered(meter):
+        ask(question="1")
+        with pytest.raises(BudgetExceeded, match="price"):
+            ask(question="2")
+
+
+def test_priced_models_report_dollars(ask):
+    with FakeServer(lambda _: "a") as server:
+        lm = dspy.LM("openai/gpt-4o-mini", api_base=server.url, api_key="k", cache=False)
+        meter, stack = under(lm)
+        with stack, metered(meter):
+            ask(question="q")
+    assert meter.usage().cost > 0
+
+
+def test_refused_options_are_learned_once_and_recorded(ask):
+    with FakeServer(lambda _: "a", reject=frozenset({"temperature", "seed"})) as server:
+        lm = dspy.LM("hosted_vllm/m", api_base=server.url, api_key="k", cache=False, num_retries=0)
+        meter, stack = under(lm)
+        config = {"temperature": 0.7, "seed": 1}
+        with stack, metered(meter):
+            assert ask(question="1", config=config).answer == "a"
+            asked = len(server.requests)
+            assert ask(question="2", config=config).answer == "a"
+    assert asked == 3
+    assert len(server.requests) == 4
+    assert "temperature" not in server.requests[-1].body
+    assert any("temperature" in note for note in meter.notes)
+    assert any("seed" in note for note in meter.notes)
+
+
+def test_garbage_is_asked_again(ask):
+    replies = [Fault("garbage"), Fault("html"), "a"]
+    with FakeServer(scripted(replies)) as server:
+        lm = dspy.LM("hosted_vllm/m", api_base=server.url, api_key="k", cache=False, num_retries=0)
+        meter, stack = under(lm)
+        with stack, metered(meter):
+            assert ask(question="1").answer == "a"
+    assert meter.usage().requests == 3
+
+
+def test_garbage_for_ever_is_a_provider_failure(ask):
+    with FakeServer(lambda _: Fault("garbage")) as server:
+        lm = dspy.LM("hosted_vllm/m", api_base=server.url, api_key="k", cache=False, num_retries=0)
+        meter, stack = under(lm)
+        with stack, metered(meter), pytest.raises(dspy.LMError):
+            ask(question="1")
+        assert len(server.requests) == 3
+
+
+def test_the_limit_bounds_threads_and_tasks(ask):
+    from referee.runtime.capabilities import identity
+    from referee.runtime.limits import limiter
+
+    with FakeServer(lambda _: "a", latency=0.02) as server:
+        lm = dspy.LM("hosted_vllm/m", api_base=server.url, api_key="k", cache=False)
+        limiter(identity(lm), 3)
+        meter, stack = under(lm)
+        with stack, metered(meter):
+            fan_out([partial(ask, question=str(i)) for i in range(12)])
+            calls = [partial(ask.acall, question=f"a{i}") for i in range(12)]
+            asyncio.run(_all(calls))
+        assert server.max_in_flight == 3
+
+
+async def _all(calls):
+    return await afan_out(calls)
+
+
+def test_a_cancelled_waiter_gives_its_turn_on():
+    async def main():
+        limit = Limiter(1)
+        held, release = asyncio.Event(), asyncio.Event()
+
+        async def hold():
+            async with limit.aslot():
+                held.set()
+                await release.wait()
+
+        async def use(log, name):
+            async with limit.aslot():
+                log.append(name)
+
+        log = []
+        holder = asyncio.create_task(hold())
+        await held.wait()
+        first, second = asyncio.create_task(use(log, 1)), asyncio.create_task(use(log, 2))
+        await asyncio.sleep(0)
+        first.cancel()
+        release.set()
+        await asyncio.gather(holder, first, second, return_exceptions=True)
+        return log, limit.in_flight
+
+    assert asyncio.run(main()) == ([2], 0)
+
+
+def test_overhead_is_small(ask):
+    """At most 2 ms a request outside the model; dspy alone takes about 0.5 ms."""
+    lm = scripted_lm(lambda _: "a")
+    meter, stack = under(lm)
+    with stack, metered(meter):
+        ask(question="warm")
+        started = time.perf_counter()
+        for i in range(100):
+            ask(question=str(i))
+        each = (time.perf_counter() - started) / 100
+    assert each < 0.01  # the benchmark holds 2 ms; a shared machine gets slack
