@@ -58,7 +58,7 @@ def _faithful_rag(text: str) -> str:
 
 
 def _spelled(word: str) -> str:
-    if not word.isdecimal() or int(word) >= 100:
+    if not word.isdecimal() or len(word) > 2:
         return word
     tens, unit = divmod(int(word), 10)
     if tens < 2:

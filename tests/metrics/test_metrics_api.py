@@ -1,6 +1,7 @@
 import inspect
 
 import pytest
+
 import referee.metrics as metrics
 
 CONTRACT = {

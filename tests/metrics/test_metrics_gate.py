@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from referee.metrics import auroc, routing_counts, select_threshold
 
 ORACLE = json.loads(

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from referee.metrics import bootstrap_interval, paired_bootstrap, wilson_interval
 from referee.metrics import intervals as intervals_module
 
@@ -69,6 +70,19 @@ def test_p_value_is_calibrated_without_a_difference():
     ]
     assert 0.01 <= np.mean(np.array(values) < 0.05) <= 0.12
     assert 0.4 < np.mean(values) < 0.6
+
+
+def test_draws_exactly_as_far_off_count_as_large():
+    # Of one gain in three items a draw misses it (8/27) or holds it twice or more (7/27).
+    result = paired_bootstrap([1, 0, 0], [0, 0, 0])
+    assert result.p_value == pytest.approx(15 / 27, abs=0.02)
+
+
+@pytest.mark.parametrize("items", [7, 10])
+def test_p_value_does_not_depend_on_the_unit_of_the_scores(items):
+    zeros, gains = np.zeros(items), np.arange(items) < 3
+    whole, tenths = paired_bootstrap(gains, zeros), paired_bootstrap(gains / 10, zeros)
+    assert tenths.p_value == whole.p_value
 
 
 def test_equal_systems_have_p_value_one():

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from referee.metrics import (
     f1_at_k,
     fact_precision,

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from referee.metrics import count_tokens, rouge_l, unicode_tokens
 
 ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "em_rouge.json").read_text("utf-8"))

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from referee.metrics import (
     cluster_probabilities,
     discrete_entropy,

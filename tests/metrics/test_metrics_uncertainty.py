@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from referee.metrics import (
     answer_similarity,
     likelihood_weights,

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from referee.metrics import wilson_interval
 from referee.optimizers import verify_rules
 
