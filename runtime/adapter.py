@@ -28,6 +28,7 @@ from .meter import current_meter
 
 _THINK = re.compile(r"<think>.*?(</think>|\Z)", re.S)
 _FENCE = re.compile(r"\A```\w*\n(.*?)\n?```\Z", re.S)
+_NOTHING = frozenset({"none", "null", "n/a", "na", "unknown", ""})
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
 
@@ -196,9 +197,8 @@ def _coerce(value: Any, annotation: Any) -> Any:
         return value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = value.strip() if isinstance(value, str) else value
     args = get_args(annotation)
-    if isinstance(text, str) and type(None) in args:
-        if text.lower().strip(".'\"") in {"none", "null", "n/a", "na", "unknown", ""}:
-            return None
+    if isinstance(text, str) and type(None) in args and text.lower().strip(".'\"") in _NOTHING:
+        return None
     if get_origin(annotation) is Literal and isinstance(text, str):
         text = _choice(text, [a for a in args if isinstance(a, str)])
     if annotation in (int, float) and isinstance(text, str) and (m := _NUMBER.search(text)):

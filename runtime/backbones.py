@@ -1,5 +1,4 @@
-"""Model strings to language models: any provider of litellm, an OpenAI-compatible server, or the
-embedded model."""
+"""Model strings to language models: litellm's providers, OpenAI-style servers, embedded weights."""
 
 from __future__ import annotations
 
@@ -123,7 +122,9 @@ def _fallback(model: str) -> dict[str, Any]:
 def _with_path(api_base: str) -> str:
     parts = urlsplit(api_base)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise InputError(f"--api-base is {api_base!r}: give an address like http://127.0.0.1:8000/v1.")
+        raise InputError(
+            f"--api-base is {api_base!r}: give an address like http://127.0.0.1:8000/v1."
+        )
     return api_base.rstrip("/") + ("" if parts.path.strip("/") else "/v1")
 
 

@@ -62,7 +62,7 @@ def remember_refusal(lm: dspy.BaseLM, error: Exception, options: dict[str, Any])
         The option's name, or an empty text when the error names none of ``options``.
     """
     text = str(error).lower()
-    names = [n for n in sorted(_OPTIONAL & options.keys(), key=len, reverse=True)]
+    names = sorted(_OPTIONAL & options.keys(), key=len, reverse=True)
     aliases = {
         "max_tokens": ("max_tokens", "max_completion_tokens"),
         "stop": ("stop", "stop_sequences"),

@@ -89,7 +89,7 @@ def _rows(path: Path) -> Iterator[tuple[int, Any]]:
             yield number, json.loads(line)
         except ValueError as error:
             raise InputError(
-                f"{path}, row {number} is not JSON ({error}): write one object with a 'text' a line."
+                f"{path}, row {number} is not JSON ({error}): write one object with 'text' a line."
             ) from None
 
 

@@ -6,6 +6,7 @@ A retriever is any callable `(query, k) -> list[Passage]`.
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ..errors import InputError
@@ -71,12 +72,13 @@ class _Adapted(Shared):
     def __init__(self, owner: Any, function: Callable[..., Any]) -> None:
         self._function = function
         self._described = _described(owner)
-        # A DSPy module is called, but its parameters stand on `forward`, by keyword only.
-        forward = getattr(owner, "forward", None)
+        # A DSPy module is called, but its parameters stand on `forward`, by keyword only. Read
+        # from the class: on the instance, DSPy logs a warning for the mere look.
+        forward = getattr(type(owner), "forward", None)
         self._by_keyword = function is owner and callable(forward)
-        self._query_name, self._count_name = self._parameters(
-            forward if self._by_keyword and forward is not None else function
-        )
+        if self._by_keyword and forward is not None:
+            function = partial(forward, owner)
+        self._query_name, self._count_name = self._parameters(function)
 
     def __call__(self, query: str, k: int = 1) -> list[Passage]:
         check_k(k)
@@ -104,18 +106,19 @@ class _Adapted(Shared):
 
     def _count(self, rest: list[inspect.Parameter]) -> str | None:
         """How to pass k, from the parameters behind the query."""
-        for parameter in rest:
-            if parameter.name in _COUNT_NAMES:
-                return "" if parameter.kind is parameter.POSITIONAL_ONLY else parameter.name
-        required = [
-            p
-            for p in rest
-            if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        named = next((p for p in rest if p.name in _COUNT_NAMES), None)
+        open_ended = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        needed = [
+            p for p in rest if p is not named and p.default is p.empty and p.kind not in open_ended
         ]
-        if len(required) > 1 or any(p.kind is p.KEYWORD_ONLY for p in required):
-            names = ", ".join(p.name for p in required)
+        if named is None and len(needed) == 1 and needed[0].kind is not needed[0].KEYWORD_ONLY:
+            return ""  # whatever its name, a second required argument can only be the count
+        if needed:
+            names = ", ".join(p.name for p in needed)
             raise InputError(f"The retriever {self._described} also needs {names}; {_ACCEPTED}.")
-        return "" if required else None
+        if named is None:
+            return None
+        return "" if named.kind is named.POSITIONAL_ONLY else named.name
 
     def _read(self, result: Any) -> list[Passage]:
         """Passages of whatever the callable returned."""

@@ -86,7 +86,7 @@ def test_demonstrations_are_turns_in_the_form_of_replies():
     ("reply", "answer"),
     [
         ("Austin", "Austin"),
-        ("<think>{\"answer\": 1}</think>\nAustin", "Austin"),
+        ('<think>{"answer": 1}</think>\nAustin', "Austin"),
         ("```\nAustin\n```", "Austin"),
         ("", ""),
     ],
@@ -112,7 +112,8 @@ def test_typed_replies_are_read_leniently(reply):
 
 
 @pytest.mark.parametrize(
-    "reply", ["I would say yes", '{"relation": "maybe", "confidence": 1}', '{"confidence": 1}', "[]"]
+    "reply",
+    ["I would say yes", '{"relation": "maybe", "confidence": 1}', '{"confidence": 1}', "[]"],
 )
 def test_what_cannot_be_read_is_a_parse_error_and_never_a_guess(reply):
     with pytest.raises(dspy.AdapterParseError):

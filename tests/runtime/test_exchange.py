@@ -88,9 +88,7 @@ def test_samples_stay_distinct_and_are_replayed(ask, tmp_path):
     def draw():
         meter, stack = under(lm)
         calls = [
-            partial(
-                ask, question="q", config={"rollout_id": i, "seed": i, "temperature": 0.7}
-            )
+            partial(ask, question="q", config={"rollout_id": i, "seed": i, "temperature": 0.7})
             for i in range(8)
         ]
         with stack, metered(meter), caching(cache):

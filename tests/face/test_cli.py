@@ -1,0 +1,204 @@
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from referee import cli
+from referee.runtime.fake_server import FakeServer, Fault
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(capsys, *args):
+    """Exit code, stdout and stderr of the command line, in this process."""
+    try:
+        code = cli.main(list(args))
+    except SystemExit as stop:
+        code = stop.code
+    out, err = capsys.readouterr()
+    assert "Traceback" not in out + err
+    return code or 0, out, err
+
+
+def two_or_three(request):
+    return "three" if "three" in request.user else "two"
+
+
+@pytest.fixture
+def server():
+    with FakeServer(two_or_three) as running:
+        yield running
+        assert not running.errors
+
+
+@pytest.fixture
+def served(server):
+    return ["--lm", "openai/tiny", "--api-base", server.url]
+
+
+def test_an_example_is_answered_on_stdout_and_progress_goes_to_stderr(capsys, served):
+    code, out, err = run(capsys, "resolve", "--example", "mars-moons", *served)
+    assert code == 0
+    assert out.startswith("two\n")
+    assert "red-planet-fans" in out
+    assert "Mars has three moons" in out
+    assert "4 requests" in out
+    assert "answers 4/4" in err
+
+
+def test_json_has_the_contract_keys(capsys, served):
+    code, out, _ = run(capsys, "resolve", "--example", "mars-moons", "--json", *served)
+    record = json.loads(out)
+    assert code == 0
+    expected = (
+        "answer explanation abstained confidence alternatives conflicts judgments rules_used "
+        "answers uncertainty branch status usage timings record"
+    )
+    assert set(expected.split()) <= set(record)
+    assert record["usage"]["requests"] == 4
+
+
+def test_a_second_run_is_answered_from_the_cache(capsys, server, served):
+    run(capsys, "resolve", "--example", "mars-moons", *served)
+    code, out, _ = run(capsys, "resolve", "--example", "mars-moons", *served)
+    assert code == 0
+    assert "0 requests, 4 cached" in out
+    assert len(server.requests) == 4
+    run(capsys, "resolve", "--example", "mars-moons", "--no-cache", *served)
+    assert len(server.requests) == 8
+
+
+def test_files_and_jsonl(capsys, served, tmp_path):
+    (tmp_path / "a.txt").write_text("It has two.")
+    (tmp_path / "b.jsonl").write_text('{"text": "It has three.", "id": "z", "date": "2020"}\n')
+    args = ["--doc", str(tmp_path / "a.txt"), "--docs", str(tmp_path / "b.jsonl")]
+    code, out, _ = run(capsys, "resolve", "How many?", *args, "--json", *served)
+    assert code == 0
+    assert [a["document_id"] for a in json.loads(out)["answers"]] == ["a.txt", "z"]
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["resolve"], "Give a question"),
+        (["resolve", "Why?"], "Give documents"),
+        (["resolve", "Why?", "--doc", "missing.txt"], "missing.txt cannot be read"),
+        (["resolve", "--example", "telsa"], "did you mean tesla?"),
+        (["resolve", "--example", "tesla", "--program", "magic"], "magic"),
+        (["resolve", "--example", "tesla", "--lm", "nosuchmodel"], "'nosuchmodel'"),
+        (["resolve", "--example", "tesla", "--lm", "nosuch/model"], "'nosuch'"),
+        (["resolve", "--example", "tesla", "--lm", "openai/"], "'openai/'"),
+        (["resolve", "--example", "tesla", "--lm", "openai/x", "--api-base", "here"], "'here'"),
+        (["resolve", "--example", "tesla", "--lm", "openai/x", "--budget", "many"], "'many'"),
+        (["resolve", "--example", "tesla", "--lm", "openai/x", "--budget", "0"], "requests is 0"),
+        (["resolve", "--example", "tesla", "--lm", "openai/x", "--date", "now"], "'now'"),
+        (["resolve", "--example", "tesla", "--lm", "openai/x", "--role", "a"], "ROLE=MODEL"),
+        (["resolve", "--example", "tesla", "--lm", "openai/x", "--role", "cook=openai/y"], "cook"),
+        (["resolve", " ", "--example", "tesla", "--lm", "openai/x"], "question is empty"),
+        (["models", "path", "nosuch"], "nosuch"),
+        (["nonsense"], "nonsense"),
+    ],
+)
+def test_usage_errors_are_one_sentence_and_exit_2(capsys, args, says):
+    code, out, err = run(capsys, *args)
+    assert code == 2
+    assert out == ""
+    assert says in err
+
+
+def test_a_missing_key_is_exit_1(capsys):
+    code, out, _ = run(capsys, "resolve", "--example", "tesla", "--lm", "openai/gpt-4o-mini")
+    assert code == 1
+    assert "key" in out
+    assert out.startswith("No answer")
+
+
+def test_a_dead_server_is_exit_1(capsys, monkeypatch):
+    monkeypatch.setattr("dspy.clients.execution._delay", lambda *_: 0)
+    args = ["--lm", "openai/x", "--api-base", "http://127.0.0.1:9"]
+    code, out, _ = run(capsys, "resolve", "--example", "tesla", *args)
+    assert code == 1
+    assert "cannot be reached" in out
+    assert "127.0.0.1" not in out
+
+
+def test_garbage_is_exit_1(capsys):
+    with FakeServer(lambda _: Fault("garbage")) as server:
+        args = ["--lm", "openai/garbled", "--api-base", server.url]
+        code, out, _ = run(capsys, "resolve", "--example", "tesla", *args)
+    assert code == 1
+    assert out.startswith("No answer: the language model failed.")
+
+
+def test_a_spent_budget_is_exit_0_and_said(capsys, served):
+    code, out, _ = run(capsys, "resolve", "--example", "mars-moons", "--budget", "1", *served)
+    assert code == 0
+    assert "budget was spent" in out
+
+
+def test_abstaining_is_exit_0(capsys):
+    with FakeServer(lambda _: "no answer") as server:
+        args = ["--lm", "openai/silent", "--api-base", server.url]
+        code, out, _ = run(capsys, "resolve", "--example", "unknown", *args)
+    assert code == 0
+    assert out.startswith("No answer: the sources do not tell.")
+
+
+def test_a_fallback_answers_when_the_first_model_fails(capsys, server):
+    with FakeServer(lambda _: Fault("status", 500)) as broken:
+        args = ["--lm", "openai/a", "--api-base", broken.url, "--fallback", f"openai/b@{server.url}"]
+        code, out, _ = run(capsys, "resolve", "--example", "mars-moons", *args)
+    assert code == 0
+    assert out.startswith("two\n")
+    assert {r.body["model"] for r in server.requests} == {"b"}
+
+
+def test_hostile_markup_is_shown_as_it_is(capsys, served, tmp_path):
+    (tmp_path / "a.txt").write_text("[bold]two[/bold] [link=http://x]y[/link] two.")
+    code, out, _ = run(capsys, "resolve", "How many?", "--doc", str(tmp_path / "a.txt"), *served)
+    assert code == 0
+    assert "[bold]two[/bold]" in out
+
+
+def test_an_unwritable_cache_is_one_sentence(capsys, served, tmp_path, monkeypatch):
+    blocker = tmp_path / "file"
+    blocker.write_text("")
+    monkeypatch.setenv("REFEREE_CACHE", str(blocker / "cache"))
+    code, _, err = run(capsys, "resolve", "--example", "tesla", *served)
+    assert code == 2
+    assert "REFEREE_CACHE" in err
+
+
+def test_choices_of_the_command_line_are_the_registered_programs():
+    from referee.cli_resolve import PROGRAMS as CHOICES
+    from referee.programs import PROGRAMS
+
+    assert set(CHOICES) == set(PROGRAMS)
+
+
+def test_models_list(capsys):
+    code, out, _ = run(capsys, "models", "list", "--json")
+    rows = {r["name"]: r for r in json.loads(out)}
+    assert code == 0
+    assert rows["qwen2.5-coder-1.5b"]["default"]
+    assert rows["smollm2-135m"]["bytes"] == 98_362_432
+    assert not any(r["pulled"] for r in rows.values())
+    assert run(capsys, "models", "path", "smollm2-135m")[0] == 1
+
+
+def test_help_is_fast_and_imports_nothing_heavy():
+    code = "import sys; from referee import cli\ntry: cli.main(['--help'])\nexcept SystemExit: pass\n"
+    code += "heavy = {'dspy', 'torch', 'rich', 'litellm', 'numpy'} & set(sys.modules); assert not heavy, heavy"
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=ROOT)
+    assert time.perf_counter() - started < 2.0  # the benchmark holds 0.5 s; CI machines get slack
+
+
+@pytest.mark.parametrize("args", [[], ["resolve"], ["models"], ["models", "pull"]])
+def test_help_exists_everywhere(capsys, args):
+    code, out, _ = run(capsys, *args, "--help")
+    assert code == 0
+    assert out.startswith("Usage: referee")
