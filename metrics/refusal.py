@@ -3,6 +3,11 @@
 import re
 import unicodedata
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _SOURCE = (
     r"(?:documents?|texts?|contexts?|passages?|articles?|sources?|snippets?|excerpts?|paragraphs?"
     r"|sentences?|information|content|report|page)"
@@ -39,20 +44,21 @@ _REFUSALS = [
         rf"not {_ADVERB}(?:{_SAID}|{_FOUND}|applicable)"
         rf"(?: ?$|[.,;:(] ?| (?:in|by|from|within|here|anywhere)\b)",
         r"(?:not enough|insufficient|no sufficient) (?:information|context|data|evidence|details)",
-        rf"no (?:specific |further |relevant )?(?:information|mention|details?|data|indication"
-        rf"|evidence|reference|response)(?: ?$|[.,;:]| (?:is|was|are|were|about|on|regarding|of|in"
-        rf"|available|provided|given|found|to)\b)",
+        r"no (?:specific |further |relevant )?(?:information|mention|details?|data|indication"
+        r"|evidence|reference|response)(?: ?$|[.,;:]| (?:is|was|are|were|about|on|regarding|of|in"
+        r"|available|provided|given|found|to)\b)",
         # "I don't know", not "I Don't Know How to Love Him"
         rf"i (?:really |honestly )?(?:do{_NOT}|don't|dont) (?:really )?know"
         rf"(?: ?$|[.,;:!]| {_ASKED}\b| (?:based|from|about)\b)",
         rf"i (?:do{_NOT}|don't|dont) have (?:enough |any |that |the |sufficient |access )",
-        r"i (?:cannot|can't|cant|can not|could not|couldn't|am unable to|am not able to|'m unable to"
-        r"|was unable to) (?:\w+ )?(?:answer|determine|find|tell|say|provide|identify|know|give"
-        r"|confirm|help|assist)\b",
+        r"i (?:cannot|can't|cant|can not|could not|couldn't|am unable to|am not able to"
+        r"|'m unable to|was unable to) (?:\w+ )?(?:answer|determine|find|tell|say|provide"
+        r"|identify|know|give|confirm|help|assist)\b",
         r"i(?: am|'m) (?:not sure|unsure|unable|uncertain|not certain)\b",
         # "The document does not say"
-        rf"(?:{_THE_SOURCE}|the {_SOURCE}|it|they)(?: (?:provided|given|above|itself))?"
+        rf"(?:{_THE_SOURCE}|the {_SOURCE})(?: (?:provided|given|above|itself))?"
         rf" (?:do|does|did){_NOT} {_ADVERB}{_SAY}\b",
+        rf"(?:it|they) (?:do|does|did){_NOT} {_ADVERB}(?:mention|say|specify|state|indicate)\b",
         rf"{_THE_SOURCE}(?: (?:provided|given|above))? (?:has|have|gives?|provides?|contains?"
         r"|makes?|includes?) no\b",
         r"(?:there is|there's|there are|there was) no (?:\w+ )?(?:mention|information|answer"
@@ -62,16 +68,19 @@ _REFUSALS = [
         r"(?: ?$|[.,;] ?| (?:in|by|within|here|anywhere)\b)",
         rf"(?:[^ ]+ ){{1,25}}?{_BE}{_NOT} {_ADVERB}{_FOUND}(?: ?$| (?:in|by|from|within)"
         rf" {_THE_SOURCE})",
-        r"(?:[^ ]+ ){1,25}?(?:is|are|remains?|was) (?:currently |still )?(?:unknown|unclear|unspecified"
-        r"|undisclosed)(?: ?$|[.,;] ?| (?:in|from|based on|who|what|when|where|which|whether)\b)",
-        r"(?:[^ ]+ ){0,25}?(?:cannot|can't|can not|could not|couldn't) be (?:determined|answered|found"
-        r"|inferred|established|known|ascertained|identified)\b",
-        r"(?:it is |it's )?(?:not possible|impossible) to (?:answer|determine|tell|say|know|find)\b",
+        r"(?:[^ ]+ ){1,25}?(?:is|are|remains?|was) (?:currently |still )?(?:unknown|unclear"
+        r"|unspecified|undisclosed)"
+        r"(?: ?$|[.,;] ?| (?:in|from|based on|who|what|when|where|which|whether)\b)",
+        r"(?:[^ ]+ ){0,25}?(?:cannot|can't|can not|could not|couldn't) be (?:determined|answered"
+        r"|found|inferred|established|known|ascertained|identified)\b",
+        r"(?:it is |it's )?(?:not possible|impossible) to (?:answer|determine|tell|say|know|find)"
+        r"\b",
         # Chinese
         r"(?:不知道|我不知道|不清楚|未知|未提及|没有提及|没有提到|未提到|未说明|无答案|没有答案|不详|无|无法得知)$",
-        r"(?:根据[^,，]{0,30}[,，] ?)?(?:我|这个问题|该问题|问题)?(?:无法|不能)(?:回答|确定|判断|得知|提供)",
-        r"(?:根据[^,，]{0,30}[,，] ?)?(?:该|此|这篇|本|所给|提供的|给定的)?(?:文档|文章|文本|文中|文件|资料|上下文|段落"
-        r"|材料|原文)(?:中|里|内)?(?:并)?(?:未|没有|没)(?:明确)?(?:提及|提到|说明|提供|回答|给出|指出|包含|涉及)",
+        r"(?:根据[^,，]{0,30}[,，] ?)?(?:我|这个问题|该问题|问题)?(?:无法|不能)"
+        r"(?:回答|确定|判断|得知|提供)",
+        r"(?:根据[^,，]{0,30}[,，] ?)?(?:该|此|这篇|本|所给|提供的|给定的)?"
+        r"(?:文档|文章|文本|文中|文件|资料|上下文|段落|材料|原文)(?:中|里|内)?(?:并)?(?:未|没有|没)(?:明确)?(?:提及|提到|说明|提供|回答|给出|指出|包含|涉及)",
         r"(?:未|没有)(?:明确)?(?:提及|提到|提供|说明)(?:相关|该|此|具体|任何)",
         # Arabic (marks removed by NFKD)
         r"(?:لا اعرف|لا ادري|لا اعلم|غير معروف[ةه]?|غير مذكور[ةه]?|غير محدد[ةه]?|لا توجد اجابة"
@@ -88,7 +97,8 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"(?:[-*•‣·–>]|#{1,6}|\(?1[.)])\s+")
-_FENCE = re.compile(r"[`~\-=*_#>\s]*(?:text|json|markdown)?\s*$")
+_RULERS = "`~-=*_#> \t"
+_FENCED = frozenset({"", "text", "txt", "json", "markdown", "md"})
 _REMARK = re.compile(
     r"\s*[(\[](?:note|according|based|as (?:stated|mentioned|of the|per)|per|source|from|see|i |"
     r"assuming|stated|mentioned|this|the (?:document|text|context|passage|answer)|document|context"
@@ -110,9 +120,9 @@ _PAIRS = (
     ("『", "』"),
     ("“", "“"),
 )
-_ABBREVIATIONS = frozenset(
-    "inc ltd co corp bros jr sr st dr mr mrs ms etc esq vs mt ft ave blvd rd gov gen sen rep llc"
-    " prof dept univ assn vol".split()
+_ABBREVIATIONS = _words(
+    "inc ltd co corp bros jr sr st dr mr mrs ms etc esq vs mt ft ave blvd rd gov gen sen rep"
+    " llc prof dept univ assn vol"
 )
 _SHORT_PHRASE = 10
 _LAYERS = 20
@@ -153,11 +163,12 @@ def clean_answer(text: str) -> str:
         phrase ("U.S.", "Inc." and "Jr." keep theirs). Empty when nothing is left.
 
     Example:
-        >>> clean_answer("**Answer:** \\"Austin, Texas\\". (according to document 2)")
+        >>> clean_answer('**Answer:** "Austin, Texas". (according to document 2)')
         'Austin, Texas'
     """
     for line in text.splitlines():
-        if _FENCE.match(line):
+        bare = line.strip(_RULERS)
+        if not bare or (line.startswith("```") and bare in _FENCED):
             continue
         answer = _undressed(line)
         if answer:
@@ -170,7 +181,9 @@ def _plain(text: str) -> str:
     head = " ".join(text[: 2 * _HEAD].split())[:_HEAD]
     folded = unicodedata.normalize("NFKD", head).casefold().replace("’", "'").replace("‘", "'")
     bare = "".join(char for char in folded if unicodedata.category(char) != "Mn")
-    bare = _LABEL.sub("", bare.lstrip(" *_`\"'“”‘’«»()[]#>-•"), count=1)
+    bare = bare.lstrip(" *_`\"'“”‘’«»()[]#>-•")
+    label = _LABEL.match(bare)
+    bare = bare[label.end() :] if label else bare
     return bare.strip(" \t*_`\"'“”‘«»()[]{}<>.。!,;:،؛#-–—•…")
 
 

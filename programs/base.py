@@ -57,13 +57,17 @@ class Program(dspy.Module):
     """Base of the programs: checks input, sets the stage, keeps what a reader must know.
 
     Args:
-        lms: Language models of single roles (``sampler``, ``reader``, ...); every other call uses
-            the LM of the surrounding `dspy.context`.
+        lms: Language models of single roles (see ``roles``); every other call uses the LM of the
+            surrounding `dspy.context`.
         reading_tokens: Bound on the document text in one prompt, in estimated tokens.
+
+    Raises:
+        InputError: ``lms`` names a role that the program does not have.
     """
 
     name: ClassVar[str]
     needs_documents: ClassVar[bool] = True
+    roles: ClassVar[tuple[str, ...]] = ("reader",)
 
     def __init__(
         self,
@@ -73,6 +77,11 @@ class Program(dspy.Module):
     ) -> None:
         super().__init__()
         self.lms = dict(lms or {})
+        for role in self.lms:
+            if role not in self.roles:
+                raise InputError(
+                    f"{self.name} has no role {role!r}: its roles are {', '.join(self.roles)}."
+                )
         self.reading_tokens = reading_tokens
 
     def steps(self, case: Case) -> Steps[Verdict]:

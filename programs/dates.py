@@ -49,7 +49,8 @@ _DATE = re.compile(
     rf"""(?<![{_LATIN}.,$€£¥₹№\#/-])(?:
       (?P<iso>(?P<y1>\d{{4}})(?P<sep>[-/])(?P<m1>\d{{1,2}})(?:(?P=sep)(?P<d1>\d{{1,2}}))?
         (?:[T\s]\d\d:\d\d(?::\d\d(?:\.\d{{1,6}})?)?(?:Z|[+-]\d\d:?\d\d)?)?)
-    | (?P<cjk>(?P<y2>\d{{4}})\s?年(?:\s?(?P<m2>\d{{1,2}})\s?月(?:\s?(?P<d2>\d{{1,2}})\s?[日号號])?)?)
+    | (?P<cjk>(?P<y2>\d{{4}})\s?年(?:\s?(?P<m2>\d{{1,2}})\s?月(?:\s?(?P<d2>\d{{1,2}})\s?
+        [日号號])?)?)
     | (?P<dotted>(?P<d3>\d{{1,2}})\.\s?(?P<m3>\d{{1,2}})\.\s?(?P<y3>\d{{4}}))
     | (?P<slashed>(?P<a>\d{{1,2}})(?P<cut>[/-])(?P<b>\d{{1,2}})(?P=cut)(?P<y4>\d{{4}}))
     | (?P<day_first>(?P<d5>{_DAY})(?:\sof)?[\s-]{{1,2}}(?P<m5>{_MONTH})\b\.?(?:-|{_COMMA})
@@ -419,7 +420,7 @@ def _kind(text: str, span: DateSpan) -> Kind | None:
 
 
 def _negated(text: str, span: DateSpan) -> bool:
-    """ "It was not moved until 2005": the new state begins then."""
+    """As in "it was not moved until 2005": the new state begins then."""
     return bool(_NOT.search(_sentence_before(text, span)))
 
 

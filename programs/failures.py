@@ -51,13 +51,19 @@ def _hint(error: Exception) -> str:
     hints: list[tuple[str, str]] = [
         ("LMAuthError", "The provider refuses the key: set the provider's key variable"),
         ("LMNotConfiguredError", "The provider's key is missing: set the provider's key variable"),
-        ("LMConfigurationError", "The model is not configured: set its key, or choose another --lm"),
+        (
+            "LMConfigurationError",
+            "The model is not configured: set its key, or choose another --lm",
+        ),
         ("LMRateLimitError", "The provider limits the rate: lower --concurrency or try later"),
         ("LMBillingError", "The provider reports a billing problem: check the account"),
         ("LMTimeoutError", "The model did not answer in time: try later or another --lm"),
         ("LMTransportError", "The model's server cannot be reached: check that it runs"),
         ("LMServerError", "The model's server failed: try later or another --lm"),
-        ("ContextWindowExceededError", "The prompt is longer than the model takes: give shorter documents"),
+        (
+            "ContextWindowExceededError",
+            "The prompt is longer than the model takes: give shorter documents",
+        ),
         ("LMUnsupportedModelError", "The provider does not know the model: check its name"),
         ("LMInvalidRequestError", "The provider refuses the request"),
     ]

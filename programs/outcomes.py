@@ -48,7 +48,7 @@ def without_answer(answers: Sequence[Answer], how: str) -> Verdict:
 
 
 def most_telling(failures: Sequence[Answer]) -> Status:
-    """The status of a run whose calls failed: a spent budget first, then the provider's failures."""
+    """The status of a run whose calls failed: a spent budget before a provider's failure."""
     statuses = {a.status for a in failures}
     order: tuple[Status, ...] = ("budget", "provider_error", "parse_error")
     return next(s for s in order if s in statuses)

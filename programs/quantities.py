@@ -5,30 +5,32 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from .dates import find_dates, fold_digits
 
-_UNITS = {
-    word: number
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-        " fifteen sixteen seventeen eighteen nineteen".split()
-    )
-}
-_TENS = dict(
-    zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10), strict=True)
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_UNIT_NAMES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen"
 )
+_TENS_NAMES = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ORDINAL_NAMES = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
+    " fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
+)
+_UNITS = {word: number for number, word in enumerate(_UNIT_NAMES.split())}
+_TENS = dict(zip(_TENS_NAMES.split(), range(20, 100, 10), strict=True))
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _DOZEN = {"dozen": 12.0}
-_ORDINALS = {
-    word: number
-    for number, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-        " thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth".split(),
-        start=1,
-    )
-} | {f"{tens[:-1]}ieth": number for tens, number in _TENS.items()}
+_ORDINALS = {word: number for number, word in enumerate(_ORDINAL_NAMES.split(), start=1)} | {
+    f"{tens[:-1]}ieth": number for tens, number in _TENS.items()
+}
 _SHORT_SCALES = {
     "hundred": 1e2,
     "thousand": 1e3,
@@ -102,20 +104,24 @@ _MEASURES = {
     "CNY": "1 yuan|renminbi|cny|rmb|元|人民币",
     "people": "1 people|person|inhabitant|resident|人|口",
 }
-_FAHRENHEIT = frozenset({"°f", "℉", "fahrenheit", "degrees fahrenheit", "degree fahrenheit", "degrees f"})
+_FAHRENHEIT = frozenset(
+    {"°f", "℉", "fahrenheit", "degrees fahrenheit", "degree fahrenheit", "degrees f"}
+)
 # These are counted in whole numbers, so "1.791 people" are one thousand.
-_WHOLE = frozenset(
-    "people household family man woman child student member employee worker soldier vote seat copy"
-    " car house home page word species building school game match goal song episode city".split()
+_WHOLE = _words(
+    "people household family man woman child student member employee worker soldier vote seat"
+    " copy car house home page word species building school game match goal song episode city"
 )
-_NO_NOUN = frozenset(
-    "of and or in on at to by for from with as is are was were the a an but that which who per than"
-    " out it he she they more less about after before since until during when where while not no"
-    " times x".split()
+_NO_NOUN = _words(
+    "of and or in on at to by for from with as is are was were the a an but that which who"
+    " per than out it he she they more less about after before since until during when where"
+    " while not no times x"
 )
-_IRREGULAR = {"men": "man", "women": "woman", "children": "child", "feet": "foot", "species": "species",
-              "series": "series", "lives": "life", "wives": "wife", "knives": "knife",
-              "copies": "copy", "movies": "movie"}  # fmt: skip
+_IRREGULAR_NAMES = (
+    "men:man women:woman children:child feet:foot species:species series:series lives:life"
+    " wives:wife knives:knife copies:copy movies:movie"
+)
+_IRREGULAR = dict(pair.split(":") for pair in _IRREGULAR_NAMES.split())
 _VULGAR = "½¼¾⅓⅔⅛⅜⅝⅞"
 _NUMERAL = re.compile(rf"\d+(?:[.,'’]\d+|[ \u00a0\u202f]\d{{3}}(?!\d))*[{_VULGAR}]?|[{_VULGAR}]")
 _WORD = "|".join(sorted({*_UNITS, *_TENS, *_SCALES, *_DOZEN, *_ORDINALS}, key=len, reverse=True))
@@ -126,8 +132,18 @@ _WORDS = re.compile(
     re.IGNORECASE,
 )
 # "no one", "one of": a pronoun.
-_PRONOUN_BEFORE = re.compile(r"\b(?:no|any|every|some|each|which|this|that|the|another)\s$", re.IGNORECASE)
+_PRONOUN_BEFORE = re.compile(
+    r"\b(?:no|any|every|some|each|which|this|that|the|another)\s$", re.IGNORECASE
+)
 _PRONOUN_BEHIND = re.compile(r"\s(?:of|another|who|which|that|day)\b|['’]", re.IGNORECASE)
+# One of these words, or the beginning of it, stands in every number written in words.
+_WORD_HINT = re.compile(
+    r"\b(?:zero|one|two|thr|ten|ele|twe|thi|fou|fiv|fif|six|sev|nin|eig|for|fir|sec|hund|thou|mill"
+    r"|bill|tril|doz)",
+    re.IGNORECASE,
+)
+# Numbers whose digits do not begin like their value.
+_NO_SIEVE = re.compile(rf"[{_VULGAR}]|\b(?:dozen|lakh|half)\b", re.IGNORECASE)
 _PREFIX = re.compile(
     r"(?P<currency>US\$|C\$|A\$|[$€£¥₹]|\b(?:USD|EUR|GBP|JPY|CNY|RMB)\b)?\s?(?P<minus>(?<![\w)])[-−])?$"
 )
@@ -137,15 +153,23 @@ _HEDGE = re.compile(
     r"\s?(?:a\s)?(?:US\$|[$€£¥₹])?\s?$",
     re.IGNORECASE,
 )
-_SCALE_NAMES = "|".join(sorted((s for s in _SHORT_SCALES if len(s) > 1 or s in "千万萬亿億"), key=len)[::-1])
+_SCALE_NAMES = "|".join(
+    sorted((s for s in _SHORT_SCALES if len(s) > 1 or s in "千万萬亿億"), key=len)[::-1]
+)
 _SCALE = re.compile(
     rf"\s?(?:(?P<long>{_SCALE_NAMES})(?![A-Za-z])|(?P<short>(?<=\d)[kKmMbB](?![A-Za-z²³/])))s?",
     re.IGNORECASE,
 )
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
-_UNIT_WORD = re.compile(r"[\s\u00a0-]{0,2}((?:US|U\.S\.|[%％‰℃℉]|°\s?[CF]\b|[^\W\d_]+(?:[²³]|\^?[23](?!\d))?(?:/[^\W\d_]+[²³2]?)?))")
-_CJK_UNIT = re.compile(r"\s?(平方公里|平方千米|平方米|公里|千米|英里|厘米|毫米|公斤|千克|小时|分钟|摄氏度|个月|美元|欧元|英镑|日元|人民币|米|吨|克|秒|天|年|元|人|口)")
+_UNIT_WORD = re.compile(
+    r"[\s\u00a0-]{0,2}((?:US|U\.S\.|[%％‰℃℉]|°\s?[CF]\b|[^\W\d_]+(?:[²³]|\^?[23](?!\d))?(?:/[^\W\d_]+[²³2]?)?))"
+)
+_CJK_UNIT = re.compile(
+    r"\s?(平方公里|平方千米|平方米|公里|千米|英里|厘米|毫米|公斤|千克|小时|分钟|摄氏度|个月|美元|欧元|英镑|日元|人民币|米|吨|克|秒|天|年|元|人|口)"
+)
 _LONGEST = 40
+# Of a temperature converted and rounded to whole degrees.
+_DEGREES = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,15 +281,74 @@ def same_quantity(a: Quantity, b: Quantity, tolerance: float = 0.005) -> bool:
         return _close(a.written, b.written, tolerance, _rounding(a, b, written=True))
     if a.notation == b.notation:
         return _close(a.value, b.value, tolerance, _rounding(a, b))
-    slack = 0.6 if a.unit == "celsius" else 0.0
-    return math.isclose(a.value, b.value, rel_tol=4 * tolerance, abs_tol=slack)
+    if a.unit == "celsius":  # relative differences mean nothing near zero
+        return abs(a.value - b.value) <= _DEGREES
+    near = math.isclose(a.value, b.value, rel_tol=4 * tolerance)
+    return near and (
+        a.approximate or b.approximate or abs(a.value - b.value) <= max(a.step, b.step)
+    )
+
+
+def states_quantity(text: str, wanted: Quantity) -> bool:
+    """Tell whether a text states a quantity, in any notation.
+
+    Most numbers of a long text are ruled out by their leading digits before they are read.
+
+    Args:
+        text: Any text.
+        wanted: What to look for.
+
+    Returns:
+        True when `same_quantity` holds for one of the quantities of the text.
+    """
+    folded = fold_digits(text)
+    if _NO_SIEVE.search(folded) is None and not _may_state(folded, _leads(wanted)):
+        return False
+    return any(same_quantity(wanted, quantity) for quantity in parse_quantities(folded))
+
+
+def _may_state(text: str, leads: tuple[float, ...]) -> bool:
+    """Whether some number in a text begins with the digits of one of these values."""
+    if not leads:
+        return True
+    found = [_significand(match[0]) for match in _NUMERAL.finditer(text)]
+    if _WORD_HINT.search(text):
+        found += [_leading(number.value) for number in _number_words(text)]
+    return any(
+        abs(one / lead - shift) <= 0.03 * shift
+        for one in found
+        for lead in leads
+        for shift in (1.0, 10.0, 0.1)
+    )
+
+
+@lru_cache(maxsize=64)
+def _leads(wanted: Quantity) -> tuple[float, ...]:
+    """Significands of the numerals that state a quantity in some unit; none: any numeral may."""
+    if wanted.unit == "celsius" or not wanted.value:
+        return ()
+    factors = {factor for unit, _, factor in _KNOWN.values() if unit == wanted.unit} or {1.0}
+    values = [wanted.written, *(wanted.value / factor for factor in factors)]
+    return tuple(sorted({_leading(value) for value in values}))
+
+
+def _leading(value: float) -> float:
+    return _significand(f"{abs(value):.12e}".partition("e")[0])
+
+
+def _significand(numeral: str) -> float:
+    """The digits of a numeral read as a number from 1 to 10."""
+    digits = "".join(filter(str.isdigit, numeral[:_LONGEST])).lstrip("0")
+    return float(f"{digits[0]}.{digits[1:]}") if digits and digits.isdecimal() else 0.0
 
 
 def _rounding(a: Quantity, b: Quantity, *, written: bool = False) -> float:
     """How far apart the two may lie because one of them is rounded."""
     if a.approximate or b.approximate:
         return math.inf
-    steps = [q.step / (q.value / q.written if written and q.written and q.value else 1.0) for q in (a, b)]
+    steps = [
+        q.step / (q.value / q.written if written and q.written and q.value else 1.0) for q in (a, b)
+    ]
     return 0.0 if math.isclose(steps[0], steps[1]) else max(steps) / 2
 
 
@@ -309,7 +392,7 @@ def _numerals(text: str) -> Iterator[_Number]:
 
 
 def _is_part_of_name(before: str) -> bool:
-    """ "B12", "v2": a digit behind a letter of a cased script is part of a name."""
+    """A digit behind a letter of a cased script is part of a name: "B12", "v2"."""
     return before == "_" or (before.isalpha() and before.lower() != before.upper())
 
 
@@ -449,8 +532,9 @@ def _known_units() -> dict[str, tuple[str, str, float]]:
         fields = table.split()
         for factor, spellings in zip(fields[::2], fields[1::2], strict=True):
             names = [name.replace("_", " ") for name in spellings.split("|")]
+            notation = unit if unit.isupper() else names[0]
             for name in names:
-                known[name] = known[_singular(name)] = (unit, names[0], float(factor))
+                known[name] = known[_singular(name)] = (unit, notation, float(factor))
     for name in _FAHRENHEIT:
         known[name] = ("celsius", "fahrenheit", 1 / 1.8)
     return known

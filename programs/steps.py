@@ -8,6 +8,7 @@ in the driver.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -20,6 +21,7 @@ import dspy
 
 from ..errors import BudgetExceeded, RefereeError
 from ..runtime.fan_out import afan_out, fan_out
+from ..runtime.meter import current_meter
 
 T = TypeVar("T")
 Reply = dspy.Prediction | Exception
@@ -46,14 +48,21 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Task:
+    """One call of a plain function (a retriever): it may wait for I/O, but asks no LM itself."""
+
+    run: Callable[[], Any]
+
+
+@dataclass(frozen=True)
 class Wave:
     """Independent calls of one stage, run together."""
 
     stage: str
-    calls: Sequence[Call]
+    calls: Sequence[Call | Task]
 
 
-Steps = Generator[Wave, list[Reply], T]
+Steps = Generator[Wave, list[Any], T]
 
 
 @dataclass
@@ -98,8 +107,10 @@ class Driver:
                 return done.value  # type: ignore[no-any-return]
             started = time.perf_counter()
             tick = _ticker(wave)
-            calls = [partial(self._call, call, tick) for call in wave.calls]
-            replies = _checked(fan_out(calls, return_exceptions=True))
+            distinct, places = _distinct(wave.calls)
+            calls = [partial(self._call, call, tick) for call in distinct]
+            results = _checked(fan_out(calls, return_exceptions=True))
+            replies = [results[i] for i in places]
             self.clock.add(wave.stage, started)
 
     async def arun(self, steps: Steps[T]) -> T:
@@ -112,19 +123,25 @@ class Driver:
                 return done.value  # type: ignore[no-any-return]
             started = time.perf_counter()
             tick = _ticker(wave)
-            calls = [partial(self._acall, call, tick) for call in wave.calls]
-            replies = _checked(await afan_out(calls, return_exceptions=True))
+            distinct, places = _distinct(wave.calls)
+            calls = [partial(self._acall, call, tick) for call in distinct]
+            results = _checked(await afan_out(calls, return_exceptions=True))
+            replies = [results[i] for i in places]
             self.clock.add(wave.stage, started)
 
-    def _call(self, call: Call, tick: Callable[[], None]) -> Any:
+    def _call(self, call: Call | Task, tick: Callable[[], None]) -> Any:
         try:
+            if isinstance(call, Task):
+                return call.run()
             with self._as(call.role):
                 return call.predictor(**call.inputs, config=dict(call.config))
         finally:
             tick()
 
-    async def _acall(self, call: Call, tick: Callable[[], None]) -> Any:
+    async def _acall(self, call: Call | Task, tick: Callable[[], None]) -> Any:
         try:
+            if isinstance(call, Task):
+                return await asyncio.to_thread(call.run)
             with self._as(call.role):
                 return await call.predictor.acall(**call.inputs, config=dict(call.config))
         finally:
@@ -133,6 +150,32 @@ class Driver:
     def _as(self, role: str) -> AbstractContextManager[Any]:
         lm = self.lms.get(role)
         return dspy.context(lm=lm) if lm is not None else nullcontext()
+
+
+def _distinct(calls: Sequence[Call | Task]) -> tuple[list[Call | Task], list[int]]:
+    """Calls without repetitions, and for each given call the place of its reply among them."""
+    distinct: list[Call | Task] = []
+    known: dict[Any, int] = {}
+    places = []
+    for call in calls:
+        key = _identity(call)
+        if key in known:
+            current_meter().settle_cached()
+        else:
+            known[key] = len(distinct)
+            distinct.append(call)
+        places.append(known[key])
+    return distinct, places
+
+
+def _distinct_keys(calls: Sequence[Call | Task]) -> set[Any]:
+    return {_identity(call) for call in calls}
+
+
+def _identity(call: Call | Task) -> Any:
+    if isinstance(call, Task):
+        return id(call)
+    return id(call.predictor), repr(sorted(call.inputs.items())), repr(call.config), call.role
 
 
 def _checked(results: Sequence[Any]) -> list[Reply]:
@@ -148,10 +191,11 @@ def _ticker(wave: Wave) -> Callable[[], None]:
     if told is None:
         return lambda: None
     ended: list[None] = []
-    told(Progress(wave.stage, 0, len(wave.calls)))
+    total = len(_distinct_keys(wave.calls))
+    told(Progress(wave.stage, 0, total))
 
     def tick() -> None:
         ended.append(None)
-        told(Progress(wave.stage, len(ended), len(wave.calls)))
+        told(Progress(wave.stage, len(ended), total))
 
     return tick

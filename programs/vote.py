@@ -75,9 +75,7 @@ def count_votes(answers: Sequence[Answer], documents: Sequence[Document]) -> Ver
         answer=best.text,
         explanation=_explanation(best, others, tied, answers),
         confidence=round(best.sources / total, 4),
-        alternatives=tuple(
-            Alternative(answer=c.text, document_ids=c.document_ids) for c in others
-        ),
+        alternatives=tuple(Alternative(answer=c.text, document_ids=c.document_ids) for c in others),
         answers=tuple(answers),
         status="budget" if spent else "ok",
         notes=failure_notes(answers),
@@ -104,9 +102,11 @@ def _cluster(answers: Sequence[Answer], documents: dict[str, Document]) -> Clust
 def _explanation(
     best: Cluster, others: Sequence[Cluster], tied: Sequence[Cluster], answers: Sequence[Answer]
 ) -> str:
-    says = "; ".join(f"{_who(c)} say{'s' * (len(c.answers) == 1)} “{c.text}”" for c in (best, *others))
+    says = "; ".join(
+        f"{_who(c)} say{'s' * (len(c.answers) == 1)} “{c.text}”" for c in (best, *others)
+    )
     silent = [a.document_id or "" for a in answers if a.status == "no answer"]
-    parts = [f"{says[0].upper()}{says[1:]}."]
+    parts = [f"{says}."]
     if silent:
         parts.append(f"{', '.join(silent)} give{'s' * (len(silent) == 1)} no answer.")
     if tied:

@@ -18,6 +18,7 @@ from dspy.lm15 import (
 
 from ..errors import InputError
 from .capabilities import identity
+from .exchange import set_fallbacks
 from .limits import limiter
 
 TIMEOUT = 600.0  # seconds; a small model on a CPU may think for minutes
@@ -49,7 +50,7 @@ def connect(
             ``$REFEREE_LM`` or else the embedded default.
         api_base: Address of an OpenAI-compatible server; its replies are constrained to JSON
             schemas when it can do that.
-        fallbacks: Model strings that litellm asks, in order, when ``model`` fails.
+        fallbacks: Model strings (``MODEL`` or ``MODEL@ADDRESS``) to ask, in order, when it fails.
         concurrency: Requests in flight at once; None for the backbone's default.
         timeout: Seconds until a request is given up.
         progress: Called while the weights of an embedded model are fetched.
@@ -61,18 +62,25 @@ def connect(
     """
     name = model if model is not None else os.environ.get("REFEREE_LM", "")
     if is_embedded(name) and not api_base:
-        if fallbacks:
-            raise InputError("An embedded model takes no fallback: name a served model with --lm.")
         from .local import connect_local
 
         lm = connect_local(name or None, progress=progress, **options)
     else:
-        lm = _remote(name, api_base, fallbacks, {"timeout": timeout, **options})
+        lm = _remote(name, api_base, {"timeout": timeout, **options})
     if concurrency is not None:
         if concurrency < 1:
             raise InputError(f"concurrency is {concurrency}: give at least 1.")
         limiter(identity(lm), concurrency)
+    if fallbacks:
+        set_fallbacks(
+            lm, [_fallback(text, concurrency=concurrency, **options) for text in fallbacks]
+        )
     return lm
+
+
+def _fallback(text: str, **options: Any) -> dspy.LM:
+    model, _, api_base = text.partition("@")
+    return connect(model, api_base=api_base or None, **options)
 
 
 def is_embedded(model: str) -> bool:
@@ -88,9 +96,7 @@ def display_name(lm: dspy.BaseLM) -> str:
     return str(lm.model)
 
 
-def _remote(
-    model: str, api_base: str | None, fallbacks: Sequence[str], options: dict[str, Any]
-) -> dspy.LM:
+def _remote(model: str, api_base: str | None, options: dict[str, Any]) -> dspy.LM:
     provider, _, rest = model.partition("/")
     if not rest:
         from .weights import available
@@ -101,22 +107,12 @@ def _remote(
         )
     if api_base:
         options["api_base"] = _with_path(api_base)
-    if fallbacks:
-        # Only litellm knows fallbacks, so the whole chain goes through it.
-        options["fallbacks"] = [_fallback(f) for f in fallbacks]
-        return dspy.LM(model, engine="litellm", **options)
+        options.setdefault("api_key", _key_for(provider))
     if api_base and provider in _OPENAI_STYLE:
         _declare_server()
-        return dspy.LM(f"{SERVER}/{rest}", **{"api_key": _key_for(provider), **options})
+        return dspy.LM(f"{SERVER}/{rest}", **options)
     _check_provider(provider, model)
     return dspy.LM(model, **options)
-
-
-def _fallback(model: str) -> dict[str, Any]:
-    """``provider/model`` or ``provider/model@http://host/v1``."""
-    name, _, base = model.partition("@")
-    found: dict[str, Any] = {"model": name}
-    return {**found, "api_base": _with_path(base)} if base else found
 
 
 def _with_path(api_base: str) -> str:

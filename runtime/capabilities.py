@@ -89,6 +89,8 @@ def _refuses(lm: dspy.BaseLM, name: str, value: Any) -> bool:
         return False
     if _is_refused(lm, name):
         return True
+    if name == "response_format":
+        return not supports_schema(lm)
     if name == "stop" and "claude" in lm.model.lower():
         return not all(text.strip() for text in ([value] if isinstance(value, str) else value))
     if name == "max_tokens" and _ALWAYS_REASONS.search(lm.model):
@@ -97,7 +99,7 @@ def _refuses(lm: dspy.BaseLM, name: str, value: Any) -> bool:
         return not (name == "temperature" and value == 1.0)
     params, _ = _facts(lm)
     known = params | ({"max_tokens"} if "max_completion_tokens" in params else set())
-    return bool(params) and name != "response_format" and name != "n" and name not in known
+    return bool(params) and name != "n" and name not in known
 
 
 def _facts(lm: dspy.BaseLM) -> tuple[frozenset[str], bool]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
@@ -36,8 +36,17 @@ class _LeaderGone(Exception):  # noqa: N818 - a signal between equal requests, n
     """The request that others waited for was given up for a reason of its own."""
 
 
+def set_fallbacks(lm: dspy.LM, others: Sequence[dspy.LM]) -> None:
+    """Name the backbones to ask, in order, when ``lm`` fails; its copies keep them.
+
+    litellm's own fallbacks start an event loop a call and leave its tasks behind, and they know
+    neither the embedded model nor a server's schema support.
+    """
+    lm.fallbacks = tuple(others)
+
+
 def ask(lm: dspy.BaseLM, messages: Any, options: dict[str, Any]) -> Outputs:
-    """Ask a backbone, or the cache, or wait for an equal request in flight.
+    """Ask a backbone and, when it fails, its fallbacks.
 
     Args:
         lm: The backbone.
@@ -49,8 +58,34 @@ def ask(lm: dspy.BaseLM, messages: Any, options: dict[str, Any]) -> Outputs:
 
     Raises:
         BudgetExceeded: The run's budget is spent.
-        dspy.LMError: The backbone failed after dspy's retries.
+        dspy.LMError: The backbone, and the last fallback, failed after dspy's retries.
     """
+    *rest, last = _chain(lm)
+    for candidate in rest:
+        try:
+            return _ask_one(candidate, messages, options)
+        except dspy.LMError:
+            current_meter().note(f"{candidate.model} failed: its fallback was asked.")
+    return _ask_one(last, messages, options)
+
+
+async def aask(lm: dspy.BaseLM, messages: Any, options: dict[str, Any]) -> Outputs:
+    """The twin of `ask` for coroutines; both share the cache and the limit."""
+    *rest, last = _chain(lm)
+    for candidate in rest:
+        try:
+            return await _aask_one(candidate, messages, options)
+        except dspy.LMError:
+            current_meter().note(f"{candidate.model} failed: its fallback was asked.")
+    return await _aask_one(last, messages, options)
+
+
+def _chain(lm: dspy.BaseLM) -> tuple[dspy.BaseLM, ...]:
+    return (lm, *getattr(lm, "fallbacks", ()))
+
+
+def _ask_one(lm: dspy.BaseLM, messages: Any, options: dict[str, Any]) -> Outputs:
+    """Ask one backbone, or the cache, or wait for an equal request in flight."""
     request = _Request(lm, messages, options, twin="sync")
     while request.follows():
         try:
@@ -64,8 +99,7 @@ def ask(lm: dspy.BaseLM, messages: Any, options: dict[str, Any]) -> Outputs:
     return request.outputs
 
 
-async def aask(lm: dspy.BaseLM, messages: Any, options: dict[str, Any]) -> Outputs:
-    """The twin of `ask` for coroutines; both share the cache and the limit."""
+async def _aask_one(lm: dspy.BaseLM, messages: Any, options: dict[str, Any]) -> Outputs:
     request = _Request(lm, messages, options, twin="async")
     while request.follows():
         try:

@@ -15,6 +15,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import dspy
+    import litellm  # noqa: F401
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
+import warnings
 from typing import Any
 
 import click
@@ -43,6 +45,11 @@ def cli() -> None:
 
 def main(args: list[str] | None = None) -> Any:
     """Entry point: every error on purpose becomes one sentence and an exit code."""
+    # What these say is for programmers: tracebacks of handled failures, notes on cut replies.
+    for name in ("LiteLLM", "dspy.clients.lm"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    # litellm makes pydantic warn about its own types; a user can do nothing about it.
+    warnings.filterwarnings("ignore", category=UserWarning, module=r"pydantic\.")
     try:
         return cli.main(args=args, prog_name="referee", standalone_mode=False)
     except click.exceptions.Abort:

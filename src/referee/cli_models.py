@@ -46,9 +46,9 @@ def list_models(as_json: bool) -> None:
 @click.option("--force", is_flag=True, help="Delete what is here and fetch again.")
 def pull(name: str | None, force: bool) -> None:
     """Fetch the weights of NAME (the default model when not given) and check them."""
-    from referee.runtime.weights import default_name, ensure, remove
+    from referee.runtime.weights import default_model, ensure, remove
 
-    chosen = name or default_name()
+    chosen = name or default_model().name
     if force:
         remove(chosen)
     with pulling() as progress:
@@ -60,9 +60,9 @@ def pull(name: str | None, force: bool) -> None:
 @click.argument("name", required=False)
 def path(name: str | None) -> None:
     """Print where the weights of NAME are; exit 1 when they are not here."""
-    from referee.runtime.weights import default_name, is_pulled, path_of
+    from referee.runtime.weights import default_model, is_pulled, path_of
 
-    chosen = name or default_name()
+    chosen = name or default_model().name
     if not is_pulled(chosen):
         raise click.ClickException(f"{chosen} is not here: run referee models pull {chosen}.")
     click.echo(str(path_of(chosen)))

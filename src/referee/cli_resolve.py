@@ -14,14 +14,43 @@ PROGRAMS = ("direct", "icl", "vote")
 
 @click.command()
 @click.argument("question", required=False)
-@click.option("--doc", "files", multiple=True, metavar="FILE", help="A text file; give it again for more.")
-@click.option("--docs", "jsonl", metavar="FILE", help="A JSONL file, one document (text, id, source, date, ...) a line.")
-@click.option("--example", metavar="NAME", help="A bundled example: tesla, mars-moons, springfield, telephone, unknown.")
-@click.option("--program", type=click.Choice(PROGRAMS), default="vote", show_default=True, help="How to answer.")
-@click.option("--lm", metavar="MODEL", help="A litellm model string, or an embedded model. Default: $REFEREE_LM, else the embedded model.")
+@click.option(
+    "--doc", "files", multiple=True, metavar="FILE", help="A text file; give it again for more."
+)
+@click.option(
+    "--docs",
+    "jsonl",
+    metavar="FILE",
+    help="A JSONL file, one document (text, id, source, date, ...) a line.",
+)
+@click.option(
+    "--example",
+    metavar="NAME",
+    help="A bundled example: tesla, mars-moons, springfield, telephone, unknown.",
+)
+@click.option(
+    "--program",
+    type=click.Choice(PROGRAMS),
+    default="vote",
+    show_default=True,
+    help="How to answer.",
+)
+@click.option(
+    "--lm",
+    metavar="MODEL",
+    help="A litellm model string or an embedded model. Default: $REFEREE_LM, else embedded.",
+)
 @click.option("--api-base", metavar="URL", help="Address of an OpenAI-compatible server.")
-@click.option("--fallback", "fallbacks", multiple=True, metavar="MODEL", help="Ask this one when --lm fails (MODEL or MODEL@URL).")
-@click.option("--role", "roles", multiple=True, metavar="ROLE=MODEL", help="Another model for one role.")
+@click.option(
+    "--fallback",
+    "fallbacks",
+    multiple=True,
+    metavar="MODEL",
+    help="Ask this one when --lm fails (MODEL or MODEL@URL).",
+)
+@click.option(
+    "--role", "roles", multiple=True, metavar="ROLE=MODEL", help="Another model for one role."
+)
 @click.option("--date", metavar="YYYY-MM-DD", help="As-of date. Default: today.")
 @click.option("--budget", metavar="N", help="Stop after N requests, or requests=N,tokens=N,usd=X.")
 @click.option("--concurrency", type=click.IntRange(min=1), help="Requests in flight at once.")

@@ -81,7 +81,7 @@ def test_schema_support():
     ],
 )
 def test_refusals_are_read_from_the_providers_words(message, name):
-    model = scripted_lm(in_order([]), f"scripted/{abs(hash(message))}")
+    model = scripted_lm(in_order([]), f"scripted/{abs(hash(message))}", schema=True)
     options = {"max_tokens": 5, "stop": ["x"], "response_format": {}, "temperature": 0.1}
     assert remember_refusal(model, Exception(message), options) == name
     assert accepted(model, options)[1] == ([name] if name else [])

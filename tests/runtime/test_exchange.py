@@ -309,3 +309,39 @@ def test_overhead_is_small(ask):
             ask(question=str(i))
         each = (time.perf_counter() - started) / 100
     assert each < 0.01  # the benchmark holds 2 ms; a shared machine gets slack
+
+
+def test_fallbacks_are_asked_in_order_and_noted(ask):
+    from referee.runtime.exchange import set_fallbacks
+
+    def fail(_):
+        raise RuntimeError("down")
+
+    first, second, third = (
+        scripted_lm(s, f"scripted/{n}")
+        for n, s in (("one", fail), ("two", fail), ("three", lambda _: "a"))
+    )
+    set_fallbacks(first, [second, third])
+    meter, stack = under(first.copy())
+    with stack, metered(meter):
+        assert ask(question="q").answer == "a"
+        assert asyncio.run(ask.acall(question="r")).answer == "a"
+    assert [len(m.engine.requests) for m in (first, second, third)] == [2, 2, 2]
+    assert [n for n in meter.notes if "fallback" in n] == [
+        "scripted/one failed: its fallback was asked.",
+        "scripted/two failed: its fallback was asked.",
+    ]
+    assert meter.usage().requests == 6
+
+
+def test_the_last_failure_is_raised(ask):
+    from referee.runtime.exchange import set_fallbacks
+
+    def fail(_):
+        raise RuntimeError("down")
+
+    lm = scripted_lm(fail, "scripted/x")
+    set_fallbacks(lm, [scripted_lm(fail, "scripted/y")])
+    meter, stack = under(lm)
+    with stack, metered(meter), pytest.raises(dspy.LMError):
+        ask(question="q")

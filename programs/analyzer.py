@@ -1,0 +1,162 @@
+"""The Analyzer: from answers to typed conflicts (MACR §3.5.2 (1)-(2), Eq. 10).
+
+Equal answers are one side, found in code, so only representatives are compared. What the relation of
+two sides is, code decides where it can; one request decides all that is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import dspy
+
+from ..runtime.records import Answer, Document
+from ..signatures import AnswerPair, RelateAnswers
+from .assessment import Knowledge
+from .base import Case
+from .clusters import cluster_answers
+from .conflicts import Relation, Side
+from .evidence import find_evidence
+from .failures import failure
+from .independence import independent_groups
+from .shapes import relate
+from .steps import Call, Steps, Wave
+
+SNIPPET_CHARS = 400  # ours: of a snippet in a prompt
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two sides and how they relate."""
+
+    first: int
+    second: int
+    relation: Relation
+
+
+class Analyzer(dspy.Module):
+    """Finds which sides contradict each other, and of what type the conflict is.
+
+    Args:
+        ask_model: Whether pairs that code cannot relate go to the model; else they count as
+            contradictions of type ``other``.
+    """
+
+    def __init__(self, *, ask_model: bool = True) -> None:
+        super().__init__()
+        self.ask_model = ask_model
+        self.relate = dspy.Predict(RelateAnswers, temperature=0.0, max_tokens=600)
+
+    def steps(self, case: Case, sides: Sequence[Side]) -> Steps[list[Pair]]:
+        """Relate all pairs of sides; at most one request."""
+        found = {
+            (i, j): relate(case.question, sides[i], sides[j])
+            for i, j in combinations(range(len(sides)), 2)
+        }
+        unclear = [pair for pair, relation in found.items() if relation is None]
+        asked: dict[tuple[int, int], Relation] = {}
+        if unclear and self.ask_model:
+            asked = yield from self._ask(case, sides, unclear)
+        return [
+            Pair(i, j, relation or asked.get((i, j)) or UNTYPED)
+            for (i, j), relation in found.items()
+        ]
+
+    def _ask(
+        self, case: Case, sides: Sequence[Side], unclear: Sequence[tuple[int, int]]
+    ) -> Steps[dict[tuple[int, int], Relation]]:
+        pairs = [
+            AnswerPair(
+                pair=n,
+                first=sides[i].answer,
+                first_text=shown(sides[i]),
+                second=sides[j].answer,
+                second_text=shown(sides[j]),
+            )
+            for n, (i, j) in enumerate(unclear, start=1)
+        ]
+        call = Call(self.relate, {"question": case.question, "pairs": pairs}, role="analyzer")
+        (reply,) = yield Wave("analyzer", [call])
+        if isinstance(reply, Exception):
+            case.meter.note(f"The Analyzer could not type the conflicts: {failure(reply)[1]}")
+            return {}
+        by_number = dict(enumerate(unclear, start=1))
+        return {
+            by_number[r.pair]: _relation(r) for r in reply.relations.root if r.pair in by_number
+        }
+
+
+UNTYPED = Relation(contradiction=True, type="other", reason="the answers differ")
+
+
+def _relation(found: Any) -> Relation:
+    if found.relation == "contradiction":
+        return Relation(contradiction=True, type=found.type, by="model")
+    return Relation(contradiction=False, shape=found.relation, by="model")
+
+
+def shown(side: Side) -> str:
+    """What a prompt shows of a side: its snippet with its date, cut to a readable length."""
+    text = side.snippet if len(side.snippet) <= SNIPPET_CHARS else side.snippet[:SNIPPET_CHARS]
+    dated = next((d.date for d, s in zip(side.documents, side.snippets, strict=True) if s), "")
+    return f"({dated}) {text}" if dated and text else text
+
+
+def make_sides(
+    question: str, answers: Sequence[Answer], documents: Sequence[Document], knowledge: Knowledge
+) -> list[Side]:
+    """Sides from the answers of the contexts and of C0, in order of appearance.
+
+    Args:
+        question: What is asked.
+        answers: One per document.
+        documents: The documents.
+        knowledge: The basic context; its answer joins an equal side or makes one of its own.
+    """
+    by_id = {d.id: d for d in documents}
+    given = [a for a in answers if a.status == "answered"]
+    basic = knowledge.answer if knowledge.answer and knowledge.answer.text else None
+    texts = [a.text for a in given] + ([basic.text] if basic else [])
+    return [
+        _side(question, [given[i] for i in members if i < len(given)], by_id, knowledge)
+        if max(members) < len(given)
+        else _with_basic(question, [given[i] for i in members if i < len(given)], by_id, knowledge)
+        for members in cluster_answers(texts)
+    ]
+
+
+def _side(
+    question: str, answers: Sequence[Answer], by_id: dict[str, Document], knowledge: Knowledge
+) -> Side:
+    texts = [a.text for a in answers]
+    documents = tuple(by_id[a.document_id or ""] for a in answers)
+    answer = max(texts, key=texts.count)
+    return Side(
+        answer=answer,
+        documents=documents,
+        snippets=tuple(a.evidence for a in answers),
+        sources=len(independent_groups(documents)),
+        basic="external" if _backs(knowledge, answer, question) else "",
+    )
+
+
+def _with_basic(
+    question: str, answers: Sequence[Answer], by_id: dict[str, Document], knowledge: Knowledge
+) -> Side:
+    branch: Any = knowledge.branch
+    if answers:
+        return _side(question, answers, by_id, knowledge).model_copy(update={"basic": branch})
+    answer = knowledge.answer.text if knowledge.answer else ""
+    evidence = find_evidence(answer, question, knowledge.text)
+    text = evidence.text if evidence else knowledge.text[:SNIPPET_CHARS]
+    return Side(answer=answer, basic=branch, basic_text=text)
+
+
+def _backs(knowledge: Knowledge, answer: str, question: str) -> bool:
+    """Whether an external context states this answer though it was not read as its answer."""
+    if knowledge.branch != "external" or (knowledge.answer and knowledge.answer.text):
+        return False
+    return find_evidence(answer, question, knowledge.text) is not None

@@ -1,0 +1,288 @@
+"""Knowledge assessment and retrieval: how sure the model is, and the basic context C0 (MACR §3.3-3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import dspy
+
+from ..errors import InputError
+from ..metrics import answer_similarity, normalized_uncertainty, relevant_snne, rouge_l, snne
+from ..metrics.refusal import clean_answer, is_no_answer
+from ..metrics.uncertainty import likelihood_weights
+from ..runtime.records import Answer, Branch
+from ..signatures import (
+    AnswerFromKnowledge,
+    ConsultKnowledge,
+    DescribeSubject,
+    JudgeRelevance,
+    RecallKnowledge,
+    SampleAnswer,
+)
+from .base import Case
+from .failures import failure
+from .reading import SHORT_ANSWER, read_answer
+from .steps import Call, Reply, Steps, Task, Wave
+
+Relevance = Literal["code", "rouge", "embedding", "llm"]
+Weights = Literal["uniform", "likelihood"]
+
+SAMPLES = 8  # paper, §4.1
+SAMPLING = {"temperature": 0.8, "top_p": 0.95}  # ours: the paper says top-p sampling, no values
+NEVER = 0.0  # ours: uncompiled, no uncertainty is below it, so memory is never trusted
+
+
+@dataclass(frozen=True)
+class Gate:
+    """When the model's memory is trusted (MACR §3.4).
+
+    A threshold belongs to its equation, number of samples, relevance and weights: `Assessment`
+    refuses to use it with another.
+
+    Attributes:
+        threshold: Normalised uncertainty in [0, 1] below which memory is trusted. Convert an entropy
+            with `metrics.normalized_uncertainty`. 0: never.
+        k: Number of samples, at least 2.
+        equation: 2 (plain SNNE) or 3 (relevance-weighted).
+        relevance: sim(a, q) of Eq. 3. ``code``: 1 for a well-formed answer, 0 for a refusal;
+            ``rouge``: the paper's, 0 for every short answer; ``embedding``: rescaled cosine;
+            ``llm``: one more request.
+        weights: P(a|q): ``uniform``, or ``likelihood`` where the backbone reports log-probabilities.
+        inclusive: Whether memory is trusted at the threshold too. The paper's Case 1 says no.
+    """
+
+    threshold: float = NEVER
+    k: int = SAMPLES
+    equation: Literal[2, 3] = 3
+    relevance: Relevance = "code"
+    weights: Weights = "uniform"
+    inclusive: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.threshold <= 1:
+            raise InputError(
+                f"The gate's threshold is {self.threshold!r}: give a normalised uncertainty in "
+                "[0, 1] (metrics.normalized_uncertainty converts an entropy)."
+            )
+        if self.k < 2:
+            raise InputError(f"k is {self.k!r}: the gate needs 2 samples or more.")
+
+    def trusts(self, uncertainty: float) -> bool:
+        """Whether memory is trusted at this uncertainty."""
+        if self.inclusive:
+            return uncertainty <= self.threshold
+        return uncertainty < self.threshold
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What the assessment gives to the agents: (A_init, C0) and how it came about.
+
+    Attributes:
+        branch: ``internal``, ``external`` or ``none``.
+        uncertainty: Normalised, in [0, 1]; None when nothing could be sampled.
+        samples: The sampled answers, refusals included.
+        subject: The line of disambiguation (I_subject).
+        text: The basic context C0, or empty.
+        source: Where an external C0 comes from, for the reader.
+        answer: A_init, or None without C0.
+    """
+
+    branch: Branch
+    uncertainty: float | None = None
+    samples: tuple[str, ...] = ()
+    subject: str = ""
+    text: str = ""
+    source: str = ""
+    answer: Answer | None = None
+
+
+class Assessment(dspy.Module):
+    """Samples the model's memory, measures its uncertainty and makes the basic context.
+
+    Args:
+        gate: When memory is trusted.
+        retriever: ``(query, k) -> passages`` for the low-confidence branch, or None.
+        subject: The caller's line of disambiguation instead of a predicted one.
+        always_internal: The ablation "w/o Assessment & Retrieval": no gate, always C_int.
+    """
+
+    def __init__(
+        self,
+        gate: Gate,
+        *,
+        retriever: Callable[..., Any] | None = None,
+        subject: str = "",
+        always_internal: bool = False,
+    ) -> None:
+        super().__init__()
+        self.gate, self.retriever, self.subject = gate, retriever, subject
+        self.always_internal = always_internal
+        self.describe = dspy.Predict(DescribeSubject, **SHORT_ANSWER)
+        self.sample = dspy.Predict(SampleAnswer, max_tokens=48, stop=["\n"])
+        self.judge_relevance = dspy.Predict(JudgeRelevance, temperature=0.0)
+        self.recall = dspy.Predict(RecallKnowledge, temperature=0.0, max_tokens=400)
+        self.consult = dspy.Predict(ConsultKnowledge, temperature=0.0, max_tokens=250)
+        self.answer = dspy.Predict(AnswerFromKnowledge, **SHORT_ANSWER)
+
+    def steps(self, case: Case, *, consults: bool) -> Steps[Knowledge]:
+        """Sample, measure, branch, and answer from C0.
+
+        Args:
+            case: The question.
+            consults: Whether a language model plays the retriever (it has the role of one).
+        """
+        subject = yield from self._subject(case)
+        enriched = {"today": case.date, "subject": subject, "question": case.question}
+        if self.always_internal:
+            return (yield from self._internal(case, enriched, Knowledge("internal")))
+        samples = yield from self._samples(case, enriched)
+        uncertainty = yield from self._uncertainty(case, samples)
+        found = Knowledge("none", uncertainty, tuple(s.text for s in samples), subject)
+        if uncertainty is not None and self.gate.trusts(uncertainty):
+            return (yield from self._internal(case, enriched, replace(found, branch="internal")))
+        if self.retriever is None and not consults:
+            return found
+        return (yield from self._external(case, replace(found, branch="external")))
+
+    def _subject(self, case: Case) -> Steps[str]:
+        if self.subject:
+            return self.subject
+        (reply,) = yield Wave("subject", [Call(self.describe, {"question": case.question})])
+        return "" if isinstance(reply, Exception) else clean_answer(reply.subject)
+
+    def _samples(self, case: Case, enriched: dict[str, str]) -> Steps[list[_Sample]]:
+        """k draws that are really different: each has its own seed and its own cache entry."""
+        extra: dict[str, Any] = {"logprobs": True} if self.gate.weights == "likelihood" else {}
+        replies = yield Wave(
+            "samples",
+            [
+                Call(
+                    self.sample,
+                    enriched,
+                    {**SAMPLING, "seed": i, "rollout_id": i, **extra},
+                    role="sampler",
+                )
+                for i in range(self.gate.k)
+            ],
+        )
+        samples = [_sample(r, self.gate.weights) for r in replies if not isinstance(r, Exception)]
+        if len(samples) < len(replies):
+            lost = next(r for r in replies if isinstance(r, Exception))
+            case.meter.note(
+                f"{len(replies) - len(samples)} of {len(replies)} samples failed, so the model's "
+                f"uncertainty is not known: {failure(lost)[1]}"
+            )
+        return samples
+
+    def _uncertainty(self, case: Case, samples: Sequence[_Sample]) -> Steps[float | None]:
+        """Eq. 2 or 3, normalised; None when samples are missing (a threshold belongs to its k)."""
+        if len(samples) < self.gate.k:
+            return None
+        texts = [s.text for s in samples]
+        tokenizer: Any = "rouge" if all(t.isascii() for t in texts) else "unicode"
+        similarity = answer_similarity(texts, tokenizer=tokenizer)
+        weights = None
+        if self.gate.weights == "likelihood":
+            weights = likelihood_weights([s.mean_logprob for s in samples])
+        if self.gate.equation == 2:
+            return normalized_uncertainty(snne(similarity, weights), self.gate.k, 2)
+        relevance = yield from self._relevance(case, texts)
+        if not any(relevance):
+            case.meter.note(
+                "The gate is dead for this question: no sampled answer is relevant by "
+                f"relevance={self.gate.relevance!r}, so the uncertainty says nothing."
+            )
+        value = relevant_snne(similarity, relevance, weights)
+        return normalized_uncertainty(value, self.gate.k, 3)
+
+    def _relevance(self, case: Case, texts: list[str]) -> Steps[list[float]]:
+        if self.gate.relevance == "code":
+            return [0.0 if is_no_answer(t) else 1.0 for t in texts]
+        if self.gate.relevance == "rouge":
+            return [rouge_l(t, [case.question]) for t in texts]
+        if self.gate.relevance == "embedding":
+            return _cosines(texts, case.question)
+        call = Call(self.judge_relevance, {"question": case.question, "answers": texts})
+        (reply,) = yield Wave("relevance", [call])
+        if isinstance(reply, Exception) or len(reply.real) != len(texts):
+            case.meter.note("The relevance of the samples could not be judged: code judged it.")
+            return [0.0 if is_no_answer(t) else 1.0 for t in texts]
+        return [float(r) for r in reply.real]
+
+    def _internal(self, case: Case, enriched: dict[str, str], found: Knowledge) -> Steps[Knowledge]:
+        """Eq. 5 and 6: externalise memory in four parts, then answer strictly from them."""
+        (reply,) = yield Wave("knowledge", [Call(self.recall, enriched)])
+        if isinstance(reply, Exception):
+            case.meter.note(f"The model's knowledge could not be had: {failure(reply)[1]}")
+            return replace(found, branch="none")
+        notes = "\n".join(part for part in _four_parts(reply) if part)
+        return (yield from self._answered(case, replace(found, text=notes)))
+
+    def _external(self, case: Case, found: Knowledge) -> Steps[Knowledge]:
+        """Eq. 7 and 8: one passage from outside, never from the input documents."""
+        if self.retriever is not None:
+            (passages,) = yield Wave("retrieval", [Task(self._retrieve(case.question))])
+            failed = isinstance(passages, Exception)
+            text = "" if failed else "\n\n".join(p.text for p in passages)
+            source = "" if failed else "; ".join(p.source or p.title or p.url for p in passages)
+            why = str(passages) if failed else "it found nothing"
+        else:
+            inputs = {"today": case.date, "question": case.question}
+            (reply,) = yield Wave("retrieval", [Call(self.consult, inputs, role="retriever")])
+            failed = isinstance(reply, Exception)
+            text = "" if failed or is_no_answer(reply.passage) else reply.passage.strip()
+            source, why = "language model", failure(reply)[1] if failed else "it does not know"
+        if not text:
+            case.meter.note(f"The retriever gave no basic context: {why}.".replace("..", "."))
+            return replace(found, branch="none")
+        return (yield from self._answered(case, replace(found, text=text, source=source)))
+
+    def _retrieve(self, question: str) -> Callable[[], Any]:
+        retriever = self.retriever
+        return lambda: retriever(question, 1) if retriever else []
+
+    def _answered(self, case: Case, found: Knowledge) -> Steps[Knowledge]:
+        inputs = {"notes": found.text, "question": case.question}
+        (reply,) = yield Wave("initial answer", [Call(self.answer, inputs)])
+        return replace(found, answer=read_answer(reply, None, case.question))
+
+
+@dataclass(frozen=True)
+class _Sample:
+    text: str
+    mean_logprob: float = 0.0
+
+
+def _sample(reply: Reply, weights: Weights) -> _Sample:
+    text = clean_answer(reply.answer)  # type: ignore[union-attr]
+    if weights == "uniform":
+        return _Sample(text)
+    # Taken out of the prediction, which demonstrations are made of.
+    logprobs = reply._store.pop("logprobs", None)  # type: ignore[union-attr]
+    tokens = (logprobs or {}).get("content") or []
+    if not tokens:
+        raise InputError(
+            "weights='likelihood' needs log-probabilities, which this backbone does not report: "
+            "use weights='uniform'."
+        )
+    return _Sample(text, min(0.0, sum(t["logprob"] for t in tokens) / len(tokens)))
+
+
+def _cosines(texts: Sequence[str], question: str) -> list[float]:
+    """Cosine with the question, rescaled from [-1, 1] to [0, 1]."""
+    from ..runtime.embedder import default_encoder
+
+    vectors = default_encoder().encode([*texts, question])
+    return [float(min(1.0, max(0.0, (v @ vectors[-1] + 1) / 2))) for v in vectors[:-1]]
+
+
+def _four_parts(reply: Any) -> list[str]:
+    names = ("key_attributes", "background", "details", "knowledge_cutoff")
+    labels = ("Key attributes", "Background", "Details", "Knowledge cut-off")
+    return [
+        f"{label}: {getattr(reply, name).strip()}" if getattr(reply, name).strip() else ""
+        for label, name in zip(labels, names, strict=True)
+    ]

@@ -1,0 +1,140 @@
+"""MACR: explicit resolution of conflicts between contexts and the model's memory (MACR §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import dspy
+
+from ..errors import InputError
+from ..runtime.records import Answer, Verdict
+from ..runtime.retrieval import as_retriever
+from ..signatures import AnswerFromDocument, ComposeAnswer
+from .analyzer import Analyzer, make_sides
+from .assessment import Assessment, Gate, Knowledge
+from .base import READING_TOKENS, Case, Program
+from .conclusion import Findings, conclude
+from .icl import layout
+from .outcomes import without_answer
+from .feedback import Queue
+from .reading import SHORT_ANSWER, read_answer, read_answers, readings, stating
+from .reasoner import Reasoner, as_queue_line
+from .rules import RuleBase, starter_rules
+from .steps import Call, Steps, Wave
+from .vote import count_votes, ranked_clusters
+
+Ablation = Literal["", "no assessment"]
+
+
+class MACR(Program):
+    """Settles conflicts by assessment, Analyzer and Reasoner; the default preset.
+
+    Differences from the paper, each an option: memory is sampled only when contexts disagree; equal
+    answers are found in code; code decides what it can before a model is asked; the answer is one
+    that a source states, or composed from cited documents. `PaperMACR` follows the paper.
+
+    Args:
+        gate: When the model's memory is trusted; never, until it is compiled.
+        retriever: A source of outside knowledge: callable, list of documents, or an object with a
+            search method. Without one (and without a ``retriever`` role) there is no external C0.
+        rules: The rule base; a starter base when None.
+        subject: The caller's line of disambiguation (I_subject) instead of a predicted one.
+        ablation: ``no assessment`` leaves the gate out and always takes C_int (Table III).
+        ask_model: Whether the Analyzer asks the model about pairs that code cannot relate.
+        fallback: Whether unsettled conflicts are judged, provisionally, from the model's knowledge.
+        queue: File that takes conflicts no rule covers, for `InduceRules`; none when None.
+        lms: Language models of single roles.
+        reading_tokens: Bound on the document text in one prompt.
+    """
+
+    name: ClassVar[str] = "macr"
+    roles: ClassVar[tuple[str, ...]] = ("reader", "sampler", "analyzer", "reasoner", "retriever")
+
+    def __init__(
+        self,
+        *,
+        gate: Gate | None = None,
+        retriever: Any = None,
+        rules: RuleBase | None = None,
+        subject: str = "",
+        ablation: Ablation = "",
+        ask_model: bool = True,
+        fallback: bool = True,
+        queue: str | Path | None = None,
+        lms: Mapping[str, dspy.BaseLM] | None = None,
+        reading_tokens: int = READING_TOKENS,
+    ) -> None:
+        super().__init__(lms=lms, reading_tokens=reading_tokens)
+        if ablation not in ("", "no assessment"):
+            raise InputError(f"There is no ablation {ablation!r}: choose 'no assessment'.")
+        self.read = dspy.Predict(AnswerFromDocument, **SHORT_ANSWER)
+        self.compose = dspy.Predict(ComposeAnswer, **SHORT_ANSWER)
+        self.assessment = Assessment(
+            gate or Gate(),
+            retriever=as_retriever(retriever) if retriever is not None else None,
+            subject=subject,
+            always_internal=ablation == "no assessment",
+        )
+        self.analyzer = Analyzer(ask_model=ask_model)
+        self.reasoner = Reasoner(rules if rules is not None else starter_rules(), fallback=fallback)
+        self.queue = Queue(queue) if queue is not None else None
+
+    @property
+    def rules(self) -> RuleBase:
+        """The rule base."""
+        return self.reasoner.rules
+
+    def steps(self, case: Case) -> Steps[Verdict]:
+        """Answers; where they disagree: assessment, conflicts, judgments, conclusion."""
+        replies = yield Wave("answers", readings(case, self.read))
+        answers = read_answers(case, replies)
+        clusters = ranked_clusters(answers, case.documents)
+        if len(clusters) == 1:
+            return count_votes(answers, case.documents)
+        if not clusters and len(case.documents) > 1:
+            composed = yield from self._composed(case)
+            if composed is not None:
+                return composed
+        knowledge = yield from self.assessment.steps(case, consults="retriever" in self.lms)
+        sides = make_sides(case.question, answers, case.documents, knowledge)
+        if not sides:
+            return _abstained(answers, knowledge, len(case.documents))
+        pairs = yield from self.analyzer.steps(case, sides)
+        contradictions = [p for p in pairs if p.relation.contradiction]
+        judgments = yield from self.reasoner.steps(case, sides, contradictions)
+        self._remember(case, sides, contradictions, judgments)
+        return conclude(Findings(sides, pairs, judgments, answers, knowledge, self.rules))
+
+    def _composed(self, case: Case) -> Steps[Verdict | None]:
+        """No context answers alone: an answer across contexts, if a document states it."""
+        inputs = {"documents": layout(case), "question": case.question}
+        (reply,) = yield Wave("composition", [Call(self.compose, inputs, role="reader")])
+        answer = read_answer(reply, None, case.question)
+        stated = stating(answer, case)
+        if answer.status != "answered" or not stated:
+            return None
+        ids = ", ".join(a.document_id or "" for a in stated)
+        return Verdict(
+            answer=answer.text,
+            explanation=f"No document answers alone; together they give “{answer.text}”, which "
+            f"stands in {ids}.",
+            answers=stated,
+        )
+
+    def _remember(self, case: Case, sides: Any, pairs: Any, judgments: Any) -> None:
+        if self.queue is None:
+            return
+        for pair, judgment in zip(pairs, judgments, strict=True):
+            if judgment.how in ("fallback", "undecided"):
+                trouble = self.queue.add(as_queue_line(case, sides, pair, judgment))
+                if trouble:
+                    case.meter.note(trouble)
+
+
+def _abstained(answers: tuple[Answer, ...], knowledge: Knowledge, n: int) -> Verdict:
+    verdict = without_answer(answers, f"{n} documents were read one by one.")
+    return verdict.model_copy(
+        update={"uncertainty": knowledge.uncertainty, "branch": knowledge.branch}
+    )

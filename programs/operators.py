@@ -1,0 +1,351 @@
+"""Rules that code applies: each compares one attribute of the two sides of a conflict.
+
+Complete. An operator returns None where an attribute that it needs is missing or equal on both
+sides: it does not apply, and the next rule is tried. All are symmetric (sides swapped, winner
+swapped), read English only, and take every text as data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from .clusters import is_refinement
+from .conflicts import Judgment, Relation, Side
+from .dates import Date, parse_date
+from .names import mentions, named_side
+from .standing import Reading, readings, statements
+from .wording import (
+    LONGEST,
+    asked_times,
+    asks_about_past,
+    asks_about_plans,
+    find,
+    is_conditional,
+    is_english,
+    is_plan,
+)
+
+if TYPE_CHECKING:
+    from .rules import Rule, RuleBase
+
+Pair = tuple[Side, Side]
+_COARSE = ("country", "nation", "state", "continent", "region", "province", "decade", "century")
+_CONFIRMED_IN = 20_000  # ours: of a document, where a plan may be confirmed
+
+
+class Applied(NamedTuple):
+    """What an operator decided.
+
+    Attributes:
+        winner: Index of the winning side.
+        reason: One clause with the values that decided.
+    """
+
+    winner: Literal[0, 1]
+    reason: str
+
+
+Operator = Callable[[str, Pair, str, "RuleBase"], Applied | None]
+
+
+def latest_date(question: str, sides: Pair, as_of: str, base: RuleBase) -> Applied | None:
+    """The later statement wins, by the date that governs it, else by its document's date.
+
+    A statement that ended or is not yet in force loses to one in force. A plan, a document dated
+    after `as_of`, and one that names nothing that the question names do not win by their dates.
+    A question about the past gets the side whose period covers the time asked, or no decision.
+    """
+    today = parse_date(as_of)
+    if today is None or not is_english(question) or asks_about_plans(question):
+        return None
+    read = (readings(question, sides[0], today), readings(question, sides[1], today))
+    times = [span for span in asked_times(question) if span.date.year != today.year]
+    if times:
+        covered = times[0].date if len(times) == 1 and times[0].cue in _AT else None
+        return _covering(read, covered) if covered else None
+    if asks_about_past(question):
+        return None
+    return _in_force(read, as_of) or _later(question, sides, read)
+
+
+def external_context(question: str, sides: Pair, as_of: str, base: RuleBase) -> Applied | None:
+    """The side that the external basic context backs wins over one that it does not."""
+    backed = [side.basic == "external" for side in sides]
+    return _only(backed, "the external context gives this answer")
+
+
+def most_independent_sources(
+    question: str, sides: Pair, as_of: str, base: RuleBase
+) -> Applied | None:
+    """The side with strictly more independent sources wins; the memory is no source."""
+    one, other = sides[0].sources, sides[1].sources
+    if one == other:
+        return None
+    most, least = max(one, other), min(one, other)
+    noun = "source" if most == 1 else "sources"
+    return Applied(0 if one > other else 1, f"{most} independent {noun} against {least}")
+
+
+def entity_match(question: str, sides: Pair, as_of: str, base: RuleBase) -> Applied | None:
+    """The side whose text names what was asked, in full, wins over one about a namesake."""
+    found = named_side(question, sides) if is_english(question) else None
+    return Applied(1 if found[0] else 0, found[1]) if found else None
+
+
+def most_specific(question: str, sides: Pair, as_of: str, base: RuleBase) -> Applied | None:
+    """The more precise of two answers that both hold wins; the year where a year is asked."""
+    if not is_english(question):
+        return None
+    words = set(question[:LONGEST].lower().replace("?", " ").split())
+    specific = more_specific(sides[0], sides[1])
+    if specific is None or words.intersection(_COARSE):
+        return None
+    fine, coarse = sides[specific].answer, sides[1 - specific].answer
+    asked_level = next((level for level in ("year", "month") if level in words), "")
+    date = parse_date(coarse)
+    if asked_level and date:
+        exact = date.precision == asked_level
+        return Applied(1 if specific == 0 else 0, f"a {asked_level} was asked") if exact else None
+    return Applied(1 if specific else 0, f"“{fine}” is more precise than “{coarse}”")
+
+
+def authoritative_source(question: str, sides: Pair, as_of: str, base: RuleBase) -> Applied | None:
+    """The side with a source that the user trusts wins; what a text says of itself is nothing."""
+    trusted = [_trusted(side, base.authoritative) for side in sides]
+    name = trusted[0] or trusted[1]
+    return _only([bool(t) for t in trusted], f"{name} is an authoritative source")
+
+
+def statement_over_plan(question: str, sides: Pair, as_of: str, base: RuleBase) -> Applied | None:
+    """A reported fact wins over a plan, forecast, rumour or condition that nothing confirms.
+
+    It does not apply where the time planned for has come and the fact is not known to be later.
+    """
+    if not is_english(question) or asks_about_plans(question):
+        return None
+    plans = [_only_planned(side) for side in sides]
+    if plans[0] == plans[1]:
+        return None
+    planned, fact = (sides[0], sides[1]) if plans[0] else (sides[1], sides[0])
+    if not list(statements(fact)) or _may_have_come_true(question, planned, fact, as_of):
+        return None
+    return Applied(1 if plans[0] else 0, "a plan or condition against a statement of fact")
+
+
+OPERATORS: Mapping[str, Operator] = {
+    "authoritative_source": authoritative_source,
+    "external_context": external_context,
+    "entity_match": entity_match,
+    "most_specific": most_specific,
+    "statement_over_plan": statement_over_plan,
+    "latest_date": latest_date,
+    "most_independent_sources": most_independent_sources,
+}
+"""Operators by the name that a rule gives."""
+
+_AT = frozenset({"in", "on", "by", "as of", "from", "until"})
+
+
+def apply_rules(
+    question: str, relation: Relation, sides: Pair, as_of: str, base: RuleBase
+) -> Judgment:
+    """Judge one conflict by the rules of its type that have an operator.
+
+    Args:
+        question: What was asked.
+        relation: The conflict; its type selects the rules.
+        sides: The two sides; the winner is an index into them.
+        as_of: The date asked about, ISO 8601.
+        base: The rules; `RuleBase.matching` orders them.
+
+    Returns:
+        The judgment of the first operator that applies; undecided when none does.
+    """
+    for rule in base.matching(relation.type):
+        applied = _applied(rule, question, sides, as_of, base)
+        if applied:
+            return Judgment(
+                winner=applied.winner,
+                rule=rule.id,
+                how="operator",
+                reason=applied.reason,
+                provisional=rule.provisional,
+            )
+    return Judgment(reason="no operator of the rule base applies")
+
+
+def open_rules(
+    question: str, relation: Relation, sides: Pair, as_of: str, base: RuleBase
+) -> list[Rule]:
+    """The rules that are left to a language model, in order.
+
+    Args:
+        question: What was asked.
+        relation: The conflict.
+        sides: The two sides.
+        as_of: The date asked about, ISO 8601.
+        base: The rules.
+
+    Returns:
+        Matching rules without an operator, or whose operator does not apply.
+    """
+    rules = base.matching(relation.type)
+    return [rule for rule in rules if _applied(rule, question, sides, as_of, base) is None]
+
+
+def more_specific(a: Side, b: Side) -> Literal[0, 1] | None:
+    """Which of two sides says the same more precisely, 0 or 1; None when neither surely does."""
+    if is_refinement(b.answer, a.answer) or _stands_within(a, b):
+        return None if is_refinement(a.answer, b.answer) or _stands_within(b, a) else 0
+    return 1 if is_refinement(a.answer, b.answer) or _stands_within(b, a) else None
+
+
+def _applied(
+    rule: Rule, question: str, sides: Pair, as_of: str, base: RuleBase
+) -> Applied | None:
+    operator = OPERATORS.get(rule.operator)
+    return operator(question, sides, as_of, base) if operator else None
+
+
+def _only(flags: list[bool], reason: str) -> Applied | None:
+    if flags[0] == flags[1]:
+        return None
+    return Applied(0 if flags[0] else 1, reason)
+
+
+def _in_force(read: tuple[list[Reading], list[Reading]], as_of: str) -> Applied | None:
+    """The only side in force wins; a side that was not read (the memory) counts as in force."""
+    holds = [not side or any(r.stand == "in force" for r in side) for side in read]
+    out = [bool(side) and all(r.stand in ("ended", "not yet") for r in side) for side in read]
+    if holds[0] == holds[1] or out[0] == out[1]:
+        return None
+    lost = read[0] if out[0] else read[1]
+    what = "not yet in force" if any(r.stand == "not yet" for r in lost) else "no longer true"
+    rule = next((r.governed for r in lost if r.governed), None)
+    dated = f" ({rule.kind.replace('_', ' ')} {rule.date.iso})" if rule else ""
+    return Applied(1 if out[0] else 0, f"the other statement is {what} on {as_of}{dated}")
+
+
+def _later(
+    question: str, sides: Pair, read: tuple[list[Reading], list[Reading]]
+) -> Applied | None:
+    winner, dates = _latest(read)
+    if winner is None or dates is None:
+        return None
+    named = named_side(question, sides)
+    if named and named[0] != winner:
+        return None
+    if not mentions(question, sides[winner]) and mentions(question, sides[1 - winner]):
+        return None
+    return Applied(winner, f"{dates[0].iso} is later than {dates[1].iso}")
+
+
+def _latest(
+    read: tuple[list[Reading], list[Reading]],
+) -> tuple[Literal[0, 1] | None, tuple[Date, Date] | None]:
+    """The side with a date later than every date of the other, and the dates that show it."""
+    for winner in (0, 1):
+        mine = [r for r in read[winner] if r.date]
+        its = [r for r in read[1 - winner] if r.date]
+        for reading in mine:
+            if its and all(_is_after(reading, other) for other in its):
+                least = max(its, key=lambda r: r.date.iso if r.date else "")
+                if reading.date and least.date:
+                    return (1 if winner else 0), (reading.date, least.date)
+    return None, None
+
+
+def _is_after(one: Reading, other: Reading) -> bool:
+    """Later, and where only one date is that of a document, not earlier by both documents."""
+    if not one.date or not other.date or not other.date.before(one.date):
+        return False
+    mixed = (one.date == one.document) != (other.date == other.document)
+    known = one.document and other.document
+    return not (mixed and known and one.document and one.document.before(known))
+
+
+def _covering(read: tuple[list[Reading], list[Reading]], time: Date) -> Applied | None:
+    """The side whose period covers a past time; of two that began before it, the later one."""
+    covers = [_covers(side, time) for side in read]
+    if None not in covers and covers[0] != covers[1]:
+        return Applied(0 if covers[0] else 1, f"its period covers {time.iso}")
+    if covers != [True, True]:
+        return None
+    began = [[r.governed.date for r in s if r.governed and r.governed.kind == "since"] for s in read]
+    if not (began[0] and began[1]):
+        return None
+    for winner in (0, 1):
+        for date in began[winner]:
+            if all(other.before(date) for other in began[1 - winner]):
+                return Applied(1 if winner else 0, f"since {date.iso}, and {time.iso} was asked")
+    return None
+
+
+def _covers(side: list[Reading], time: Date) -> bool | None:
+    governed = [r.governed for r in side if r.governed]
+    if not governed:
+        return None
+    answers = set()
+    for rule in governed:
+        year, asked = rule.date.year, time.year
+        inside = {"since": year <= asked, "until": year >= asked, "as_of": year == asked}
+        answers.add(inside[rule.kind])
+    return answers.pop() if len(answers) == 1 else None
+
+
+def _stands_within(specific: Side, general: Side) -> bool:
+    """A snippet writes "Munich, Germany" or "Munich in Germany" where the answers are its parts."""
+    if not specific.answer[:1].isupper() or not general.answer[:1].isupper():
+        return False
+    joined = [f"{specific.answer}{link}{general.answer}" for link in (", ", " in ", " (")]
+    texts = [text for side in (specific, general) for _, text in statements(side)]
+    return any(find(text, phrase) >= 0 for text in texts for phrase in joined)
+
+
+def _trusted(side: Side, authoritative: list[str]) -> str:
+    """The first source of a side that is in the user's list, as the list writes it."""
+    for document in side.documents:
+        source, host = document.source.strip().casefold(), _host(document.url)
+        for entry in authoritative:
+            name = entry.strip().casefold()
+            site = _host(name)
+            if source and source == name:
+                return entry
+            if host and site and (host == site or host.endswith("." + site)):
+                return entry
+    return ""
+
+
+def _host(url: str) -> str:
+    plain = url.strip()
+    try:
+        parts = urlsplit(plain if "://" in plain else f"//{plain}")
+        host = parts.hostname or ""
+    except ValueError:  # not an address
+        return ""
+    return host.removeprefix("www.") if "." in host and " " not in host else ""
+
+
+def _only_planned(side: Side) -> bool:
+    found = list(statements(side))
+    return bool(found) and all(
+        (is_plan(text, side.answer) or is_conditional(text, side.answer))
+        and not _confirmed(document.text[:_CONFIRMED_IN], text, side.answer)
+        for document, text in found
+    )
+
+
+def _confirmed(whole: str, snippet: str, answer: str) -> bool:
+    """Whether the rest of the document gives the answer as a fact."""
+    rest = whole.replace(snippet, " ", 1)
+    return find(rest, answer) >= 0 and not is_plan(rest, answer) and not is_conditional(rest, answer)
+
+
+def _may_have_come_true(question: str, planned: Side, fact: Side, as_of: str) -> bool:
+    today = parse_date(as_of)
+    targets = [s.date for _, text in statements(planned) for s in asked_times(text)]
+    past = [date for date in targets if today is None or not today.before(date)]
+    later = [r.date for r in readings(question, fact, today) if r.date]
+    return any(not any(target.before(date) for date in later) for target in past)

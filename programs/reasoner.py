@@ -1,0 +1,159 @@
+"""The Reasoner: rules settle conflicts, in code where they can (MACR §3.5.2 (3)-(4))."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import dspy
+
+from ..signatures import ApplyRules, JudgeFromKnowledge, OpenConflict
+from .analyzer import Pair, shown
+from .base import Case
+from .conflicts import Judgment, Side
+from .failures import failure
+from .operators import apply_rules, open_rules
+from .rules import RuleBase
+from .steps import Call, Steps, Wave
+
+
+class Reasoner(dspy.Module):
+    """Settles each conflict with the rules of its type and those for any type.
+
+    Args:
+        rules: The rule base.
+        fallback: Whether conflicts that no rule settles are judged from the model's own knowledge.
+            Such judgments are provisional.
+    """
+
+    def __init__(self, rules: RuleBase, *, fallback: bool = True) -> None:
+        super().__init__()
+        self.rules, self.fallback = rules, fallback
+        self.apply = dspy.Predict(ApplyRules, temperature=0.0, max_tokens=400)
+        self.judge = dspy.Predict(JudgeFromKnowledge, temperature=0.0, max_tokens=400)
+
+    def steps(
+        self, case: Case, sides: Sequence[Side], pairs: Sequence[Pair]
+    ) -> Steps[list[Judgment]]:
+        """One judgment per contradiction: code first, then at most one request, then a fallback."""
+        judgments = [self._by_operator(case, sides, pair) for pair in pairs]
+        waiting = {
+            n: open_rules(case.question, pair.relation, _of(sides, pair), case.date, self.rules)
+            for n, pair in enumerate(pairs)
+            if judgments[n].how == "undecided"
+        }
+        with_rules = [n for n, rules in waiting.items() if rules]
+        if with_rules:
+            found = yield from self._by_text(case, sides, pairs, waiting, with_rules)
+            judgments = [found.get(n, j) for n, j in enumerate(judgments)]
+        undecided = [n for n, j in enumerate(judgments) if j.how == "undecided"]
+        if undecided and self.fallback:
+            found = yield from self._from_knowledge(case, sides, pairs, undecided)
+            judgments = [found.get(n, j) for n, j in enumerate(judgments)]
+        return judgments
+
+    def _by_operator(self, case: Case, sides: Sequence[Side], pair: Pair) -> Judgment:
+        return apply_rules(case.question, pair.relation, _of(sides, pair), case.date, self.rules)
+
+    def _by_text(
+        self,
+        case: Case,
+        sides: Sequence[Side],
+        pairs: Sequence[Pair],
+        waiting: Mapping[int, Sequence[Any]],
+        numbers: Sequence[int],
+    ) -> Steps[dict[int, Judgment]]:
+        conflicts = [
+            _open(n, sides, pairs[n], rules=[_as_text(r) for r in waiting[n]]) for n in numbers
+        ]
+        inputs = {"question": case.question, "today": case.date, "conflicts": conflicts}
+        (reply,) = yield Wave("reasoner", [Call(self.apply, inputs, role="reasoner")])
+        if isinstance(reply, Exception):
+            case.meter.note(f"The Reasoner could not apply the rules: {failure(reply)[1]}")
+            return {}
+        allowed = {n: {r.id for r in waiting[n]} for n in numbers}
+        return {
+            r.conflict - 1: Judgment(
+                winner=_index(r.winner), rule=r.rule, how="model", reason="the model applied it"
+            )
+            for r in reply.judgments.root
+            if r.winner != "undecided" and r.rule in allowed.get(r.conflict - 1, ())
+        }
+
+    def _from_knowledge(
+        self, case: Case, sides: Sequence[Side], pairs: Sequence[Pair], numbers: Sequence[int]
+    ) -> Steps[dict[int, Judgment]]:
+        """Each conflict is put in both orders; a judgment that depends on the order is none."""
+        offset = len(pairs)
+        conflicts = [_open(n, sides, pairs[n]) for n in numbers]
+        swapped = [_open(n, sides, pairs[n], swap=True, offset=offset) for n in numbers]
+        inputs = {
+            "question": case.question,
+            "today": case.date,
+            "conflicts": [*conflicts, *swapped],
+        }
+        (reply,) = yield Wave("fallback", [Call(self.judge, inputs, role="reasoner")])
+        if isinstance(reply, Exception):
+            case.meter.note(f"The fallback judgment failed: {failure(reply)[1]}")
+            return {}
+        said = {r.conflict - 1: _index(r.winner) for r in reply.judgments.root}
+        found: dict[int, Judgment] = {}
+        for n in numbers:
+            one, other = said.get(n), said.get(n + offset)
+            if one is not None and other is not None and one == 1 - other:
+                found[n] = Judgment(
+                    winner=one,
+                    how="fallback",
+                    reason="no rule applies; the model judged from its own knowledge",
+                    provisional=True,
+                )
+        return found
+
+
+def _of(sides: Sequence[Side], pair: Pair) -> tuple[Side, Side]:
+    return sides[pair.first], sides[pair.second]
+
+
+def _open(
+    number: int,
+    sides: Sequence[Side],
+    pair: Pair,
+    *,
+    rules: list[str] | None = None,
+    swap: bool = False,
+    offset: int = 0,
+) -> OpenConflict:
+    one, other = _of(sides, pair)[:: -1 if swap else 1]
+    return OpenConflict(
+        conflict=number + 1 + offset,
+        first=one.answer,
+        first_text=shown(one),
+        second=other.answer,
+        second_text=shown(other),
+        rules=rules or [],
+    )
+
+
+def _as_text(rule: Any) -> str:
+    return f"{rule.id}: If {rule.condition.rstrip('.')}, then {rule.resolution}"
+
+
+def _index(winner: str) -> Literal[0, 1] | None:
+    return {"first": 0, "second": 1}.get(winner)  # type: ignore[return-value]
+
+
+def as_queue_line(case: Case, sides: Sequence[Side], pair: Pair, judgment: Judgment) -> str:
+    """One uncovered conflict as a JSON line, for the Observer (MACR §3.5.2 (4))."""
+    one, other = _of(sides, pair)
+    return json.dumps(
+        {
+            "question": case.question,
+            "date": case.date,
+            "type": pair.relation.type,
+            "answers": [one.answer, other.answer],
+            "snippets": [one.snippet, other.snippet],
+            "judgment": judgment.model_dump(),
+        },
+        ensure_ascii=False,
+    )
