@@ -171,7 +171,7 @@ def clean_answer(text: str) -> str:
         if not bare or (line.startswith("```") and bare in _FENCED):
             continue
         answer = _undressed(line)
-        if answer:
+        if answer.strip(_RULERS):
             return answer
     return ""
 

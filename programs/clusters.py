@@ -129,7 +129,7 @@ _CORPORATE = _words(
     "inc incorporated ltd limited corp corporation co company llc plc gmbh ag sa nv jr"
 )
 _PLACE_PREFIX = re.compile(
-    r"(?:city|state|town|village|country|republic|kingdom|commonwealth) of (?=.)"
+    r"(?:(?P<town>city|town|village)|state|country|republic|kingdom|commonwealth) of (?=.)"
 )
 _COUNTRIES = _words(
     "united_states united_kingdom england scotland wales northern_ireland ireland france"
@@ -175,6 +175,10 @@ _GENERIC = _words(
     " season game games world war times post news journal press magazine bank act day prize"
     " medal states kingdom republic union nations ocean sea desert forest house palace castle"
     " cathedral i ii iii iv v vi vii viii ix x jr sr xi xii"
+    " rock jazz metal pop punk blues soul folk rap guitar piano drums violin football hockey tennis"
+    " rugby boxing engineer manager player actor actress teacher writer singer lawyer doctor nurse"
+    " officer director producer artist democrat republican socialist liberal conservative orthodox"
+    " catholic protestant christian muslim car cat dog bear tea coffee language"
 )
 _HARMLESS = _words(
     "professional famous notable well known renowned prominent acclaimed celebrated popular"
@@ -207,8 +211,8 @@ _FUNCTION = frozenset(
         "di",
     ]
 )
-_ROMAN = re.compile(r"(?:ii|iii|iv|vi{0,3}|ix|xi{0,3}|xiv|xv|xvi)$")
-_LIST = re.compile(r"\s*(?:[,;、،，/]|\band\b|&|\bو\b|和|与)\s*(?:and\s+)?", re.IGNORECASE)
+_NO_PERSON = _MODIFIERS | _GENERIC | _FUNCTION | _NATIONALITIES | _COUNTRIES | _STATES
+_LIST = re.compile(r"\s*(?:[,;、،，]|/(?!\d)|\band\b|&|\bو\b|和|与)\s*(?:and\s+)?", re.IGNORECASE)
 _PARENTHESIS = re.compile(r"\s*[(\[]([^()\[\]]{1,60})[)\]]\s*$")
 _CORE = re.compile(
     r"(?:the (?:correct |final |short )?answer(?: to the question)? (?:is|was)[: ]\s*"
@@ -268,7 +272,9 @@ class _Form:
     def name(self) -> str:
         """Without titles, corporate endings and "city of"; aliases resolved."""
         plain = _ALIASES.get(self.folded, self.folded)
-        plain = _PLACE_PREFIX.sub("", plain, count=1) if _PLACE_PREFIX.match(plain) else plain
+        prefix = _PLACE_PREFIX.match(plain)
+        if prefix and (prefix["town"] or _is_place(plain[prefix.end() :])):
+            plain = plain[prefix.end() :]
         tokens = plain.split()
         while len(tokens) > 1 and tokens[0] in _TITLES:
             tokens = tokens[1:]
@@ -453,13 +459,21 @@ def _folded(key: str) -> str:
     return unicodedata.normalize("NFKC", bare)
 
 
+def _written_date(text: str) -> Date | None:
+    """The date, unless only its year could be read: `03/04/1990` is not the same as `1990`."""
+    date = parse_date(text)
+    if date and date.precision == "year" and len(re.findall(r"\d+", text)) > 1:
+        return None
+    return date
+
+
 @lru_cache(maxsize=4096)
 def _form(text: str) -> _Form:
     key = _key(text)
     short = len(text) <= _LONGEST
     return _Form(
         text=text,
-        date=parse_date(text),
+        date=_written_date(text),
         spans=tuple(find_quantities(text)) if short else (),
         key=key,
         folded=_folded(key),
@@ -537,8 +551,8 @@ def _same_person(one: _Form, other: _Form) -> bool:
     short, long = sorted((mine[:-1], its[:-1]), key=lambda given: (len(given), given))
     if not _same_given(short[0], long[0]):
         return False
-    rest = iter(long[1:])
-    return all(any(_same_given(name, candidate) for candidate in rest) for name in short[1:])
+    # "George W." is neither "George H. W." nor surely another than "George".
+    return len(short) == 1 or (len(short) == len(long) and all(map(_same_given, short, long)))
 
 
 def _given_and_family(form: _Form) -> list[str]:
@@ -548,7 +562,7 @@ def _given_and_family(form: _Form) -> list[str]:
     if not 2 <= len(words) <= 5 or not all(w[0].isupper() for w in words) or "," in form.text:
         return []
     tokens = [_folded(_key(w)) for w in words]
-    if any(t in _MODIFIERS or t in _GENERIC or t in _FUNCTION or _is_place(t) for t in tokens):
+    if not _NO_PERSON.isdisjoint(tokens):
         return []
     if words[0].isupper() and 2 <= len(words[0]) <= 3 and not words[-1].isupper():
         tokens[:1] = list(tokens[0])
@@ -603,6 +617,7 @@ def _family_name(short: _Form, long: _Form) -> bool:
     return (
         2 <= len(names) <= 4
         and word[:1].isupper()
+        and not re.match(r"[A-Z]{2}", long.text)
         and short.tokens == names[-1:]
         and not word.isupper()
         and all(len(name) > 1 for name in names[-1:])

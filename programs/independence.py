@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import urlsplit
 
 from ..runtime.records import Document
@@ -13,10 +14,12 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+Side = Literal["start", "end", "inside"]
+
 _SHINGLE = 5
 _CONTAINMENT = 0.8
-# A passage longer than this that only one text has at its edge, or that the longer text has
-# inside, is an addition; a shorter one may stand for something else in the other text.
+# A passage longer than this at the edge of a text, or inside the longer one, is an addition; a
+# shorter one may stand for something else in the other text.
 _LONGEST_CHANGE = 12
 _TOKEN = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]"
@@ -139,11 +142,12 @@ def _near_copies(one: _Text, other: _Text) -> bool:
     common = short.distinct & long.distinct
     if not common or len(common) < _CONTAINMENT * len(short.distinct):
         return False
-    mine = _facts(short, _changes(short, common, None))
-    return mine == _facts(long, _changes(long, common, _LONGEST_CHANGE))
+    mine, its = _changes(short, common), _changes(long, common)
+    sides = {_side(short, run) for run in mine} & {_side(long, run) for run in its}
+    return _facts(short, mine, sides, None) == _facts(long, its, sides, _LONGEST_CHANGE)
 
 
-def _changes(text: _Text, common: frozenset[int], longest: int | None) -> Iterator[range]:
+def _changes(text: _Text, common: frozenset[int]) -> list[range]:
     """Runs of tokens that the other text does not have."""
     missing = {at for shingle in text.distinct - common for at in text.places[shingle]}
     last, size = len(text.words) - 1, text.size
@@ -152,10 +156,13 @@ def _changes(text: _Text, common: frozenset[int], longest: int | None) -> Iterat
         for at in {at + offset for at in missing for offset in range(size)}
         if missing.issuperset(range(max(0, at - size + 1), min(at, last - size + 1) + 1))
     )
-    for run in _runs(lone):
-        limit = _LONGEST_CHANGE if run.start == 0 or run.stop > last else longest
-        if limit is None or len(run) <= limit:
-            yield run
+    return list(_runs(lone))
+
+
+def _side(text: _Text, run: range) -> Side:
+    if run.start == 0:
+        return "start"
+    return "end" if run.stop == len(text.words) else "inside"
 
 
 def _runs(numbers: list[int]) -> Iterator[range]:
@@ -167,14 +174,29 @@ def _runs(numbers: list[int]) -> Iterator[range]:
             start = index
 
 
-def _facts(text: _Text, runs: Iterator[range]) -> set[str]:
-    return {text.folded[at] for run in runs for at in run if _is_fact(text.words[at])}
+def _facts(text: _Text, runs: list[range], sides: set[Side], longest: int | None) -> set[str]:
+    """What the changes of a text state; `sides` are those where both texts have a change."""
+    facts: set[str] = set()
+    for run in runs:
+        side = _side(text, run)
+        limit = longest if side == "inside" else _LONGEST_CHANGE
+        if limit is not None and len(run) > limit:
+            continue
+        # Alone at its edge it stands for nothing else: "Read more.", "Copy:".
+        states = _is_fact if side == "inside" or side in sides else _is_negation
+        facts.update(text.folded[at] for at in run if states(text.words[at]))
+    return facts
+
+
+def _is_negation(word: str) -> bool:
+    low = word.lower()
+    return low in _NEGATIONS or low.endswith("n't")
 
 
 def _is_fact(word: str) -> bool:
     """A number, a negation, a name; in a script without capitals any word."""
     low = word.lower()
-    if word[0].isdigit() or low in _NEGATIONS or low in _NUMBER_WORDS or low.endswith("n't"):
+    if word[0].isdigit() or low in _NUMBER_WORDS or _is_negation(word):
         return True
     if low == word.upper():
         return True

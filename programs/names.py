@@ -1,6 +1,6 @@
-"""Names in a question, which text names the same thing, and what kind of thing a text says it is.
+"""Names as texts with capital letters write them.
 
-Complete. For texts with capital letters; without them nothing is found and nothing decided.
+Complete. Without capital letters nothing is found, so nothing is decided.
 """
 
 import re
@@ -9,57 +9,20 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .clusters import answer_tokens
-from .conflicts import Side
-from .standing import statements
-from .wording import LONGEST
+from .wording import LONGEST, word_set
 
-_WHOLE = 20_000  # ours: of a document, to see whether it ever names the thing asked about
-_HEAD = 400  # ours: of a document, to see what its subject is
 _WORD = re.compile(r"[^\W_][\w'’&]*(?:[.-](?=\w)[\w'’&]+){0,8}")
 _QUOTED = re.compile(r"[“\"«]([^“”\"«»\n]{2,80})[”\"»]")
-_LINKS = frozenset("of the de la du del von van der di and for".split())
-_OPENERS = frozenset(
-    "who what where when which how whose whom why is are was were do does did has have had can could"
-    " will would should in on at of for from by to the a an name list give tell as after before"
-    " since during under with and i it he she they this that these those its his her their".split()
+_LINKS = word_set("of the de la du del von van der di and for")
+_OPENERS = word_set(
+    "who what where when which how whose whom why is are was were do does did has have had"
+    " can could will would should in on at of for from by to the a an name list give tell as"
+    " after before since during under with and i it he she they this that these those its his"
+    " her their"
 )
+_POSSESSIVE = re.compile(r"['’]s?$")
 _QUALIFIES = re.compile(r",\s|\s\(|\s(?:in|of)\s")
-_BORN = re.compile(
-    r"\W{1,3}(?:[^()\n]{0,40}?\b)?(?:born|b\.)\D{0,30}?(\d{4})|\s?\((\d{4})\s?[–—-]", re.IGNORECASE
-)
-_IS = re.compile(r"(?:\s?\([^()\n]{0,80}\))?,?\s(?:(?:is|was|are|were)\s)?(?:an?|the|one of the)\s")
 _BRACKET = re.compile(r"\s\(([^()\n]{1,40})\)")
-_KINDS = {
-    noun: kind
-    for kind, nouns in {
-        "settlement": "city town village municipality commune suburb hamlet capital",
-        "region": "state province county district",
-        "country": "country nation",
-        "river": "river",
-        "lake": "lake",
-        "mountain": "mountain volcano",
-        "film": "film movie",
-        "series": "sitcom miniseries",
-        "album": "album",
-        "song": "song",
-        "book": "novel book",
-        "band": "band",
-        "company": "company corporation manufacturer retailer conglomerate",
-        "person": "actor actress singer politician footballer player writer author poet scientist"
-        " musician lawyer painter composer king queen president physicist director statistician"
-        " economist businessman businesswoman athlete journalist historian architect philosopher",
-        "ship": "ship frigate destroyer",
-        "planet": "planet",
-        "element": "element metal",
-        "deity": "god goddess",
-        "animal": "mammal bird fish snake reptile insect",
-        "plant": "plant shrub herb",
-        "newspaper": "newspaper magazine",
-        "university": "university",
-        "game": "videogame",
-    }.items()
-    for noun in nouns.split()
-}
 
 
 @dataclass(frozen=True)
@@ -89,10 +52,10 @@ def names(text: str) -> tuple[Name, ...]:
     text = text[:LONGEST]
     runs = list(_runs(text))
     found = [
-        Name(text[start:end], _fold(text[start:end]), _qualifier(text, end, runs[at + 1 :]))
+        Name(text[start:end], fold_name(text[start:end]), _qualifier(text, end, runs[at + 1 :]))
         for at, (start, end) in enumerate(runs)
     ]
-    found += [Name(m[1], _fold(m[1])) for m in _QUOTED.finditer(text)]
+    found += [Name(m[1], fold_name(m[1])) for m in _QUOTED.finditer(text)]
     return tuple(name for name in found if name.tokens)
 
 
@@ -101,149 +64,13 @@ def holds(text: str, tokens: tuple[str, ...]) -> bool:
     return f" {' '.join(tokens)} " in _line(text)
 
 
-def named_side(question: str, sides: tuple[Side, Side]) -> tuple[int, str] | None:
-    """Find the side whose text names what was asked, where the other's names a namesake.
-
-    Args:
-        question: What was asked.
-        sides: The two sides.
-
-    Returns:
-        Its index, and a clause that names both; None when that cannot be told.
-    """
-    for winner in (0, 1):
-        mine, its = sides[winner], sides[1 - winner]
-        for name in names(question):
-            rival = _rival(name, mine, its)
-            if rival:
-                return winner, f"“{name.text}” was asked about, the other text is about “{rival}”"
-    return _of_asked_kind(question, sides)
-
-
-def other_subjects(question: str, a: Side, b: Side) -> str:
-    """Why the texts of two sides are about two subjects of one name; empty when that is not sure.
-
-    Args:
-        question: What was asked.
-        a: One side.
-        b: The other.
-
-    Returns:
-        A clause such as "born in 1950 and in 1972", or "".
-    """
-    for name in names(question):
-        for what in (_birth, kind_of):
-            mine, its = what(name, a), what(name, b)
-            if mine and its and mine != its:
-                lead = "born in " if what is _birth else ""
-                return f"one {name.text} is {lead}{mine}, the other {its}"
-    return ""
-
-
-def mentions(question: str, side: Side) -> bool:
-    """Whether the documents of a side name anything that the question names."""
-    wanted = names(question)
-    return any(holds(_whole(side), name.tokens) for name in wanted)
-
-
-def kind_of(name: Name, side: Side) -> str:
-    """The kind of thing that a side's text says a name is ("film", "person"), or empty."""
-    for text, end in _behind(name, side):
-        bracket, verb = _BRACKET.match(text, end), _IS.match(text, end)
-        said = bracket[1] if bracket else text[verb.end() : verb.end() + 60] if verb else ""
-        for word in re.split(r"[^\w'-]+", re.split(r"[,;.(]", said)[0].lower()):
-            if word in _KINDS:
-                return _KINDS[word]
-            if word in {"of", "in", "by", "that", "which", "who", "from", "for"}:
-                break
-    return ""
-
-
-def _birth(name: Name, side: Side) -> str:
-    for text, end in _behind(name, side):
-        born = _BORN.match(text[end : end + 100])
-        if born:
-            return born[1] or born[2]
-    return ""
-
-
-def _behind(name: Name, side: Side) -> Iterator[tuple[str, int]]:
-    """Every place behind a name in the snippets and openings of a side's documents."""
-    for document, snippet in statements(side):
-        for text in (snippet, document.title, document.text[:_HEAD]):
-            for hit in re.finditer(re.escape(name.text), text):
-                yield text, hit.end()
-
-
-def _rival(name: Name, mine: Side, its: Side) -> str:
-    """What the other side's text names instead of a name that this side's text has in full."""
-    if name.qualifier:
-        return _other_qualifier(name, mine, its)
-    if not name.full or not _names_it(name.tokens, mine) or holds(_whole(its), name.tokens):
-        return ""
-    given = set(_fold(mine.answer)) | set(_fold(its.answer))
-    for other in names(_near(its)):
-        if _is_rival(name.tokens, other.tokens) and not given & set(other.tokens):
-            return other.text
-    return ""
-
-
-def _other_qualifier(name: Name, mine: Side, its: Side) -> str:
-    wanted = name.qualifier
-    if not (_names_it(name.tokens, mine) and _names_it(wanted, mine)) or holds(_whole(its), wanted):
-        return ""
-    given = set(_fold(mine.answer)) | set(_fold(its.answer))
-    for other in names(_near(its)):
-        if other.tokens == name.tokens and other.qualifier and not given & set(other.qualifier):
-            return f"{other.text}, {' '.join(other.qualifier).title()}"
-    return ""
-
-
-def _is_rival(name: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Same length and head or tail, and the rest is no abbreviation of the other."""
-    if len(name) != len(other) or name == other:
-        return False
-    pairs = [(a, b) for a, b in zip(name, other, strict=True) if a != b]
-    if len(pairs) != 1 or (name[0] != other[0] and name[-1] != other[-1]):
-        return False
-    (mine, its), numeral = pairs[0], re.compile(r"\d+|[ivx]+")
-    if numeral.fullmatch(mine) or numeral.fullmatch(its):
-        return bool(numeral.fullmatch(mine) and numeral.fullmatch(its))
-    return mine[0] != its[0]
-
-
-def _of_asked_kind(question: str, sides: tuple[Side, Side]) -> tuple[int, str] | None:
-    """ "Which planet ... Mercury": one text is about the planet, the other about the element."""
-    asked = {_KINDS[word] for word in answer_tokens(question[:LONGEST]) if word in _KINDS}
-    for name in names(question):
-        kinds = [kind_of(name, side) for side in sides]
-        if all(kinds) and kinds[0] != kinds[1] and len(asked & set(kinds)) == 1:
-            winner = 0 if kinds[0] in asked else 1
-            return winner, f"{name.text} the {kinds[winner]} was asked, not the {kinds[1 - winner]}"
-    return None
-
-
-def _names_it(tokens: tuple[str, ...], side: Side) -> bool:
-    return holds(_near(side), tokens)
-
-
-def _near(side: Side) -> str:
-    """Snippets and titles."""
-    parts = [f"{snippet}\n{document.title}" for document, snippet in statements(side)]
-    return "\n".join(parts)[: 2 * LONGEST]
-
-
-def _whole(side: Side) -> str:
-    parts = [f"{document.title}\n{document.text[:_WHOLE]}" for document, _ in statements(side)]
-    return "\n".join(parts)[: 4 * _WHOLE]
-
-
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _line(text: str) -> str:
     return f" {' '.join(answer_tokens(text))} "
 
 
-def _fold(text: str) -> tuple[str, ...]:
+def fold_name(text: str) -> tuple[str, ...]:
+    """The tokens of a name, without case, accents and possessive."""
     return tuple(answer_tokens(text))
 
 
@@ -275,13 +102,13 @@ def _closed(run: list[re.Match[str]]) -> Iterator[tuple[int, int]]:
     while run and run[-1][0] in _LINKS:
         run = run[:-1]
     if run and any(not word[0].isdigit() for word in run):
-        yield run[0].start(), re.sub(r"['’]s$", "", run[-1][0]).__len__() + run[-1].start()
+        yield run[0].start(), run[-1].start() + len(_POSSESSIVE.sub("", run[-1][0]))
 
 
 def _qualifier(text: str, end: int, later: list[tuple[int, int]]) -> tuple[str, ...]:
     bracket = _BRACKET.match(text, end)
     if bracket:
-        return () if any(c.isdigit() for c in bracket[1]) else _fold(bracket[1])
+        return () if any(c.isdigit() for c in bracket[1]) else fold_name(bracket[1])
     if later and _QUALIFIES.fullmatch(text[end : later[0][0]]):
-        return _fold(text[later[0][0] : later[0][1]])
+        return fold_name(text[later[0][0] : later[0][1]])
     return ()

@@ -8,66 +8,26 @@ swapped), read English only, and take every text as data.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from .clusters import is_refinement
 from .conflicts import Judgment, Relation, Side
-from .dates import Date, parse_date
-from .names import mentions, named_side
-from .standing import Reading, readings, statements
-from .wording import (
-    LONGEST,
-    asked_times,
-    asks_about_past,
-    asks_about_plans,
-    find,
-    is_conditional,
-    is_english,
-    is_plan,
-)
+from .dates import parse_date
+from .questions import asked_times, asks_about_plans, is_english
+from .recency import Applied, Pair, latest_date
+from .standing import readings, statements
+from .subjects import named_side
+from .wording import LONGEST, find, is_conditional, is_plan
 
 if TYPE_CHECKING:
     from .rules import Rule, RuleBase
 
-Pair = tuple[Side, Side]
 _COARSE = ("country", "nation", "state", "continent", "region", "province", "decade", "century")
 _CONFIRMED_IN = 20_000  # ours: of a document, where a plan may be confirmed
 
 
-class Applied(NamedTuple):
-    """What an operator decided.
-
-    Attributes:
-        winner: Index of the winning side.
-        reason: One clause with the values that decided.
-    """
-
-    winner: Literal[0, 1]
-    reason: str
-
-
 Operator = Callable[[str, Pair, str, "RuleBase"], Applied | None]
-
-
-def latest_date(question: str, sides: Pair, as_of: str, base: RuleBase) -> Applied | None:
-    """The later statement wins, by the date that governs it, else by its document's date.
-
-    A statement that ended or is not yet in force loses to one in force. A plan, a document dated
-    after `as_of`, and one that names nothing that the question names do not win by their dates.
-    A question about the past gets the side whose period covers the time asked, or no decision.
-    """
-    today = parse_date(as_of)
-    if today is None or not is_english(question) or asks_about_plans(question):
-        return None
-    read = (readings(question, sides[0], today), readings(question, sides[1], today))
-    times = [span for span in asked_times(question) if span.date.year != today.year]
-    if times:
-        covered = times[0].date if len(times) == 1 and times[0].cue in _AT else None
-        return _covering(read, covered) if covered else None
-    if asks_about_past(question):
-        return None
-    return _in_force(read, as_of) or _later(question, sides, read)
 
 
 def external_context(question: str, sides: Pair, as_of: str, base: RuleBase) -> Applied | None:
@@ -145,8 +105,6 @@ OPERATORS: Mapping[str, Operator] = {
 }
 """Operators by the name that a rule gives."""
 
-_AT = frozenset({"in", "on", "by", "as of", "from", "until"})
-
 
 def apply_rules(
     question: str, relation: Relation, sides: Pair, as_of: str, base: RuleBase
@@ -202,9 +160,7 @@ def more_specific(a: Side, b: Side) -> Literal[0, 1] | None:
     return 1 if is_refinement(a.answer, b.answer) or _stands_within(b, a) else None
 
 
-def _applied(
-    rule: Rule, question: str, sides: Pair, as_of: str, base: RuleBase
-) -> Applied | None:
+def _applied(rule: Rule, question: str, sides: Pair, as_of: str, base: RuleBase) -> Applied | None:
     operator = OPERATORS.get(rule.operator)
     return operator(question, sides, as_of, base) if operator else None
 
@@ -213,86 +169,6 @@ def _only(flags: list[bool], reason: str) -> Applied | None:
     if flags[0] == flags[1]:
         return None
     return Applied(0 if flags[0] else 1, reason)
-
-
-def _in_force(read: tuple[list[Reading], list[Reading]], as_of: str) -> Applied | None:
-    """The only side in force wins; a side that was not read (the memory) counts as in force."""
-    holds = [not side or any(r.stand == "in force" for r in side) for side in read]
-    out = [bool(side) and all(r.stand in ("ended", "not yet") for r in side) for side in read]
-    if holds[0] == holds[1] or out[0] == out[1]:
-        return None
-    lost = read[0] if out[0] else read[1]
-    what = "not yet in force" if any(r.stand == "not yet" for r in lost) else "no longer true"
-    rule = next((r.governed for r in lost if r.governed), None)
-    dated = f" ({rule.kind.replace('_', ' ')} {rule.date.iso})" if rule else ""
-    return Applied(1 if out[0] else 0, f"the other statement is {what} on {as_of}{dated}")
-
-
-def _later(
-    question: str, sides: Pair, read: tuple[list[Reading], list[Reading]]
-) -> Applied | None:
-    winner, dates = _latest(read)
-    if winner is None or dates is None:
-        return None
-    named = named_side(question, sides)
-    if named and named[0] != winner:
-        return None
-    if not mentions(question, sides[winner]) and mentions(question, sides[1 - winner]):
-        return None
-    return Applied(winner, f"{dates[0].iso} is later than {dates[1].iso}")
-
-
-def _latest(
-    read: tuple[list[Reading], list[Reading]],
-) -> tuple[Literal[0, 1] | None, tuple[Date, Date] | None]:
-    """The side with a date later than every date of the other, and the dates that show it."""
-    for winner in (0, 1):
-        mine = [r for r in read[winner] if r.date]
-        its = [r for r in read[1 - winner] if r.date]
-        for reading in mine:
-            if its and all(_is_after(reading, other) for other in its):
-                least = max(its, key=lambda r: r.date.iso if r.date else "")
-                if reading.date and least.date:
-                    return (1 if winner else 0), (reading.date, least.date)
-    return None, None
-
-
-def _is_after(one: Reading, other: Reading) -> bool:
-    """Later, and where only one date is that of a document, not earlier by both documents."""
-    if not one.date or not other.date or not other.date.before(one.date):
-        return False
-    mixed = (one.date == one.document) != (other.date == other.document)
-    known = one.document and other.document
-    return not (mixed and known and one.document and one.document.before(known))
-
-
-def _covering(read: tuple[list[Reading], list[Reading]], time: Date) -> Applied | None:
-    """The side whose period covers a past time; of two that began before it, the later one."""
-    covers = [_covers(side, time) for side in read]
-    if None not in covers and covers[0] != covers[1]:
-        return Applied(0 if covers[0] else 1, f"its period covers {time.iso}")
-    if covers != [True, True]:
-        return None
-    began = [[r.governed.date for r in s if r.governed and r.governed.kind == "since"] for s in read]
-    if not (began[0] and began[1]):
-        return None
-    for winner in (0, 1):
-        for date in began[winner]:
-            if all(other.before(date) for other in began[1 - winner]):
-                return Applied(1 if winner else 0, f"since {date.iso}, and {time.iso} was asked")
-    return None
-
-
-def _covers(side: list[Reading], time: Date) -> bool | None:
-    governed = [r.governed for r in side if r.governed]
-    if not governed:
-        return None
-    answers = set()
-    for rule in governed:
-        year, asked = rule.date.year, time.year
-        inside = {"since": year <= asked, "until": year >= asked, "as_of": year == asked}
-        answers.add(inside[rule.kind])
-    return answers.pop() if len(answers) == 1 else None
 
 
 def _stands_within(specific: Side, general: Side) -> bool:
@@ -340,7 +216,9 @@ def _only_planned(side: Side) -> bool:
 def _confirmed(whole: str, snippet: str, answer: str) -> bool:
     """Whether the rest of the document gives the answer as a fact."""
     rest = whole.replace(snippet, " ", 1)
-    return find(rest, answer) >= 0 and not is_plan(rest, answer) and not is_conditional(rest, answer)
+    return (
+        find(rest, answer) >= 0 and not is_plan(rest, answer) and not is_conditional(rest, answer)
+    )
 
 
 def _may_have_come_true(question: str, planned: Side, fact: Side, as_of: str) -> bool:

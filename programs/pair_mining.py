@@ -16,7 +16,7 @@ Keys = NDArray[np.int64]
 
 _BLOCK = 2048  # rows; one product of two blocks holds 16 MB
 _NOISE = 2e-6  # more than single-precision products are off
-_RESCORED = 1_000_000  # pairs scored again in double precision
+_RESCORED = 250_000  # pairs scored again in double precision
 _ROOM = 1 << 18  # candidates gathered before the worst are dropped
 _NOTHING = -2.0  # below every cosine
 
@@ -29,7 +29,7 @@ def mine_pairs(
     Products of row blocks in single precision, upper triangle only: time is that of the product,
     memory is one single-precision copy of the rows, buffers of a fixed size, and the pairs found
     (with `max_pairs` a small multiple of it, whatever the threshold). What is found is scored
-    again in double precision, so that equal rows tie exactly. Beyond a million pairs single
+    again in double precision, so that equal rows tie exactly. Beyond 250,000 pairs single
     precision stays, and pairs closer than 2e-6 to each other or to the threshold may go either
     way.
 

@@ -290,7 +290,7 @@ def same_quantity(a: Quantity, b: Quantity, tolerance: float = 0.005) -> bool:
 
 
 def states_quantity(text: str, wanted: Quantity) -> bool:
-    """Tell whether a text states a quantity, in any notation.
+    """Tell whether a text states a quantity, in any notation and with the usual tolerance.
 
     Most numbers of a long text are ruled out by their leading digits before they are read.
 
@@ -314,8 +314,10 @@ def _may_state(text: str, leads: tuple[float, ...]) -> bool:
     found = [_significand(match[0]) for match in _NUMERAL.finditer(text)]
     if _WORD_HINT.search(text):
         found += [_leading(number.value) for number in _number_words(text)]
+    # A little more than `same_quantity` allows, in one unit and between several.
+    slack = 0.006 if len(leads) == 1 else 0.025
     return any(
-        abs(one / lead - shift) <= 0.03 * shift
+        abs(one / lead - shift) <= slack * shift
         for one in found
         for lead in leads
         for shift in (1.0, 10.0, 0.1)

@@ -65,7 +65,7 @@ class Reasoner(dspy.Module):
         numbers: Sequence[int],
     ) -> Steps[dict[int, Judgment]]:
         conflicts = [
-            _open(n, sides, pairs[n], rules=[_as_text(r) for r in waiting[n]]) for n in numbers
+            _open(n, sides, pairs[n], rules=[as_rule_text(r) for r in waiting[n]]) for n in numbers
         ]
         inputs = {"question": case.question, "today": case.date, "conflicts": conflicts}
         (reply,) = yield Wave("reasoner", [Call(self.apply, inputs, role="reasoner")])
@@ -75,7 +75,7 @@ class Reasoner(dspy.Module):
         allowed = {n: {r.id for r in waiting[n]} for n in numbers}
         return {
             r.conflict - 1: Judgment(
-                winner=_index(r.winner), rule=r.rule, how="model", reason="the model applied it"
+                winner=winner_index(r.winner), rule=r.rule, how="model", reason="the model applied it"
             )
             for r in reply.judgments.root
             if r.winner != "undecided" and r.rule in allowed.get(r.conflict - 1, ())
@@ -97,7 +97,7 @@ class Reasoner(dspy.Module):
         if isinstance(reply, Exception):
             case.meter.note(f"The fallback judgment failed: {failure(reply)[1]}")
             return {}
-        said = {r.conflict - 1: _index(r.winner) for r in reply.judgments.root}
+        said = {r.conflict - 1: winner_index(r.winner) for r in reply.judgments.root}
         found: dict[int, Judgment] = {}
         for n in numbers:
             one, other = said.get(n), said.get(n + offset)
@@ -135,11 +135,13 @@ def _open(
     )
 
 
-def _as_text(rule: Any) -> str:
+def as_rule_text(rule: Any) -> str:
+    """A rule as a prompt shows it."""
     return f"{rule.id}: If {rule.condition.rstrip('.')}, then {rule.resolution}"
 
 
-def _index(winner: str) -> Literal[0, 1] | None:
+def winner_index(winner: str) -> Literal[0, 1] | None:
+    """Index of the side that a reply names; None when undecided."""
     return {"first": 0, "second": 1}.get(winner)  # type: ignore[return-value]
 
 

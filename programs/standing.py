@@ -73,7 +73,7 @@ def readings(question: str, side: Side, as_of: Date | None) -> list[Reading]:
 
 
 def statements(side: Side) -> Iterator[tuple[Document, str]]:
-    """The documents of a side, each with its snippet (its text when no snippet was found)."""
+    """The documents of a side, each with the snippet that gives its answer, or ""."""
     if not side.documents and side.basic == "external":
         text = window(side.basic_text, side.answer)
         yield Document(text=text), text

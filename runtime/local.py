@@ -42,8 +42,8 @@ __all__ = [
 
 PROVIDER = "referee-local"
 
-# Two slots were as fast as four on two cores, and each slot that meets a new prefix first reads it
-# anew: eight requests with one prefix read half as many tokens on two slots as on four.
+# Each slot that meets a new prefix first reads it anew: eight requests that shared one prefix read
+# half as many tokens on two slots as on four, and two cores gain nothing from more slots.
 _SLOTS = 2
 _CONTEXT_PER_SLOT = 4096
 # Prompts that leave a slot are kept here; without it, requests that alternate between three

@@ -9,7 +9,7 @@ import click
 
 from referee.errors import InputError
 
-PROGRAMS = ("direct", "icl", "vote")
+PROGRAMS = ("direct", "icl", "macr", "macr-paper", "vote")
 
 
 @click.command()

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from referee.programs.clusters import (
+    _cliques,
     answer_forms,
     answer_tokens,
     cluster_answers,
@@ -52,6 +53,8 @@ SAME = [
     ("Martin Luther King Jr.", "Martin Luther King"),
     ("St. Louis", "Saint Louis"),
     ("city of Austin", "Austin"),
+    ("Kingdom of Norway", "Norway"),
+    ("George Bush", "George W. Bush"),
     ("Austin", "Austin, Texas"),
     ("Austin", "Austin, Texas, USA"),
     ("Paris", "Paris (France)"),
@@ -85,6 +88,22 @@ DIFFERENT = [
     ("Sox", "Red Sox"),
     ("Apple", "Apple Records"),
     ("John", "John Smith"),
+    ("Smith", "Not Smith"),
+    ("03/04/1990", "04/03/1990"),
+    ("03/04/1990", "1990"),
+    ("The planned plant is located in Austin", "Austin"),
+    ("George W. Bush", "George H. W. Bush"),
+    ("Milan", "AC Milan"),
+    ("Democrat", "Christian Democrat"),
+    ("Guitar", "Bass Guitar"),
+    ("English", "Middle English"),
+    ("Mind", "State of Mind"),
+    ("Portland, Oregon", "Portland, Maine"),
+    ("10:30 am", "10:30 pm"),
+    ("more than 5", "5"),
+    ("1990-1995", "1990"),
+    ("No", "Dr. No"),
+    ("Kim Jong-un", "Kim Jong-il"),
     ("John Smith", "Mary Smith"),
     ("John A. Smith", "John B. Smith"),
     ("J. Smith", "Mary Smith"),
@@ -158,6 +177,11 @@ def test_different(a, b):
 )
 def test_clusters(answers, expected):
     assert cluster_answers(answers) == expected
+
+
+def test_answers_that_are_all_vague_stand_alone():
+    # In a ring of four each answer equals two that differ.
+    assert _cliques(range(4), [{1, 3}, {0, 2}, {1, 3}, {0, 2}]) == [[0], [1], [2], [3]]
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from referee.runtime.records import Document
 
 STORY = (
     "On Monday Acme said that it moved its headquarters from Bonn to Austin in December 2021, "
-    "after three years of planning. The move was not opposed by the city council, which had voted for it "
-    "in May. About 300 employees follow, and the old building will become a museum of cars. "
+    "after three years of planning. The move was not opposed by the city council, which had voted "
+    "for it in May. About 300 employees follow, and the old building will become a museum of cars. "
     "The mayor called the decision a good sign for everyone who lives near the river."
 )
 
@@ -33,6 +33,9 @@ def groups(*texts, **fields):
         + " Read more about the plans that the firm has for its many other old sites on page 7.",
         STORY[: STORY.index(" The mayor")],
         STORY.replace("said that it", "said it"),
+        STORY + " Read more.",
+        "Copy: " + STORY,
+        "Bonn. " + STORY + " Page 7",
     ],
 )
 def test_near_copies_are_one_source(copy):
@@ -60,6 +63,12 @@ def test_a_changed_fact_makes_another_source(old, new):
         [0],
         [1],
     ]
+
+
+def test_edges_count_where_both_texts_have_one_or_negate():
+    assert groups("Globex: " + STORY, "Initech: " + STORY) == [[0], [1]]
+    assert groups(STORY + " Seen by Ada.", STORY + " Seen by Bob.") == [[0], [1]]
+    assert groups("This is not true: " + STORY, STORY) == [[0], [1]]
 
 
 def test_dissimilar_texts_are_independent_whoever_published_them():
@@ -122,6 +131,15 @@ def test_scripts_without_spaces_and_capitals():
         + " ".join(f"جملة{i}" for i in "ابتثجحخدذرزسشصضطظعغفقكلمنهوي")
     )
     assert groups(arabic, arabic.replace("أوستن", "دالاس"), arabic + ".") == [[0, 2], [1]]
+
+
+@pytest.mark.parametrize(("changed", "expected"), [(3, [[0, 1]]), (5, [[0], [1]])])
+def test_four_fifths_of_the_shingles_make_a_copy(changed, expected):
+    words = [a + b for a in "abcdefghij" for b in "klmnopqrst"]
+    other = list(words)
+    for at in range(changed):
+        other[10 + 15 * at] = "changed"
+    assert groups(" ".join(words), " ".join(other)) == expected
 
 
 def test_copies_of_copies_are_one_group():

@@ -1,0 +1,110 @@
+"""Of which type a contradiction is that code can be sure of.
+
+Complete.
+"""
+
+from __future__ import annotations
+
+from .clusters import answer_tokens
+from .conflicts import ConflictType, Relation, Side
+from .dates import Date, parse_date
+from .quantities import Quantity, parse_quantities, same_quantity
+from .questions import (
+    asks_about_past,
+    asks_about_plans,
+    asks_for_level,
+    asks_for_number,
+    asks_for_one,
+    asks_for_time,
+    questions_list,
+)
+from .standing import has_ended, readings, statements
+from .wording import find
+
+_MONTHS_APART = 6  # ours: documents closer than this are not dated apart
+
+
+def conflict(type: ConflictType, reason: str) -> Relation:
+    """A contradiction found by code."""
+    return Relation(contradiction=True, type=type, reason=reason)
+
+
+def changed_state(question: str, a: Side, b: Side) -> Relation | None:
+    """A state that changed: governed dates differ, one has ended, or documents dated apart."""
+    if asks_about_past(question) or asks_about_plans(question) or questions_list(question):
+        return None
+    if not (asks_for_one(question) or _replaces(question, a, b)):
+        return None
+    read = (readings(question, a, None), readings(question, b, None))
+    governed = [{r.governed for r in side if r.governed} for side in read]
+    if governed[0] != governed[1]:
+        return conflict("temporal", "the statements hold from different times")
+    if _replaces(question, a, b):
+        return conflict("temporal", "one text says that the state of the other has ended")
+    if any(_apart(x.document, y.document) for x in read[0] for y in read[1]):
+        return conflict("temporal", "the documents are dated apart")
+    return None
+
+
+def _replaces(question: str, a: Side, b: Side) -> bool:
+    ended = [
+        any(has_ended(question, t, side.answer) for _, t in statements(side)) for side in (a, b)
+    ]
+    return ended[0] != ended[1]
+
+
+def _apart(one: Date | None, other: Date | None) -> bool:
+    if one is None or other is None:
+        return False
+    if one.month is None or other.month is None:
+        return abs(one.year - other.year) > 1
+    return abs(one.year * 12 + one.month - other.year * 12 - other.month) >= _MONTHS_APART
+
+
+def excluding_values(question: str, a: Side, b: Side) -> Relation | None:
+    """Values that exclude each other where one value is asked, and nothing above explains it."""
+    one, other = a.answer, b.answer
+    if {*map(_polarity, (one, other))} == {"yes", "no"}:
+        return conflict("misinformation", "one text says yes, the other no")
+    first, second = parse_date(one), parse_date(other)
+    if first and second and asks_for_time(question) and _excluded(first, second):
+        return conflict("misinformation", "the dates exclude each other")
+    if asks_for_number(question) and _clash(single_quantity(one), single_quantity(other)):
+        return conflict("misinformation", "the numbers exclude each other")
+    if _other_names(question, a, b):
+        return conflict("misinformation", "one value was asked, and the answers are two names")
+    return None
+
+
+def _other_names(question: str, a: Side, b: Side) -> bool:
+    """Two short names without a common word, each in its text, where one of a level is asked."""
+    one_level = asks_for_level(question) or question.strip().lower().startswith("who ")
+    if not (one_level and asks_for_one(question)) or asks_for_time(question):
+        return False
+    tokens = [set(answer_tokens(side.answer)) for side in (a, b)]
+    named = all(
+        s.answer[:1].isupper() and 0 < len(t) <= 3 for s, t in zip((a, b), tokens, strict=True)
+    )
+    said = all(any(find(x, s.answer) >= 0 for _, x in statements(s)) for s in (a, b))
+    return named and said and not tokens[0] & tokens[1]
+
+
+def _polarity(answer: str) -> str:
+    tokens = answer_tokens(answer)
+    return tokens[0] if tokens and tokens[0] in {"yes", "no"} and len(answer) < 80 else ""
+
+
+def _excluded(one: Date, other: Date) -> bool:
+    return not one.contains(other) and not other.contains(one)
+
+
+def _clash(one: Quantity | None, other: Quantity | None) -> bool:
+    if one is None or other is None or one.approximate or other.approximate:
+        return False
+    return one.unit == other.unit and not same_quantity(one, other)
+
+
+def single_quantity(answer: str) -> Quantity | None:
+    """The quantity that an answer is, when it is one."""
+    found = parse_quantities(answer) if len(answer) <= 80 and not parse_date(answer) else []
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,296 @@
+"""MACR as printed: preset `paper`, and the chain-of-thought ablation (MACR §3.5.2, Table III)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any, ClassVar, Literal
+
+import dspy
+
+from ..errors import InputError
+from ..metrics.refusal import clean_answer, is_no_answer
+from ..runtime.records import Answer, Document, Verdict
+from ..runtime.retrieval import as_retriever
+from ..signatures import (
+    AnswerFromDocument,
+    ApplyRules,
+    CompareAnswers,
+    ExtractConflict,
+    JudgeFromKnowledge,
+    OpenConflict,
+    ResolveStepByStep,
+    SynthesizeAnswer,
+)
+from .analyzer import Pair
+from .assessment import Assessment, Gate, Knowledge
+from .base import READING_TOKENS, Case, Program
+from .conclusion import Findings, conclude
+from .conflicts import Judgment, Relation, Side
+from .quotes import locate
+from .feedback import Queue
+from .outcomes import from_single_answer, without_answer
+from .reading import SHORT_ANSWER, read_answer, read_answers, readings
+from .reasoner import as_queue_line, as_rule_text, winner_index
+from .rules import RuleBase, starter_rules
+from .steps import Call, Steps, Wave
+
+Variant = Literal["", "no assessment", "chain of thought"]
+
+# paper, §4.1: ROUGE-L is f; the relevance of Eq. 3 then is 0 for every short answer (dead gate).
+PAPER_GATE = Gate(relevance="rouge")
+
+
+class PaperMACR(Program):
+    """One request for each comparison, snippet pair and conflict, and free synthesis.
+
+    Args:
+        gate: As in `MACR`; the paper samples always, and takes ROUGE-L for the relevance.
+        retriever, rules, subject, queue, lms, reading_tokens: As in `MACR`.
+        ablation: ``no assessment`` (always C_int), or ``chain of thought``: one LM finds the
+            conflicts of C0 with each C_i and resolves them one after the other.
+    """
+
+    name: ClassVar[str] = "macr-paper"
+    roles: ClassVar[tuple[str, ...]] = ("reader", "sampler", "analyzer", "reasoner", "retriever")
+
+    def __init__(
+        self,
+        *,
+        gate: Gate = PAPER_GATE,
+        retriever: Any = None,
+        rules: RuleBase | None = None,
+        subject: str = "",
+        ablation: Variant = "",
+        queue: Any = None,
+        lms: Mapping[str, dspy.BaseLM] | None = None,
+        reading_tokens: int = READING_TOKENS,
+    ) -> None:
+        super().__init__(lms=lms, reading_tokens=reading_tokens)
+        if ablation not in ("", "no assessment", "chain of thought"):
+            raise InputError(
+                f"There is no ablation {ablation!r}: choose 'no assessment' or 'chain of thought'."
+            )
+        self.ablation = ablation
+        self.rules = rules if rules is not None else starter_rules()
+        self.queue = Queue(queue) if queue is not None else None
+        self.assessment = Assessment(
+            gate,
+            retriever=as_retriever(retriever) if retriever is not None else None,
+            subject=subject,
+            always_internal=ablation == "no assessment",
+        )
+        self.read = dspy.Predict(AnswerFromDocument, **SHORT_ANSWER)
+        self.compare = dspy.Predict(CompareAnswers, temperature=0.0, max_tokens=20)
+        self.extract = dspy.Predict(ExtractConflict, temperature=0.0, max_tokens=250)
+        self.apply = dspy.Predict(ApplyRules, temperature=0.0, max_tokens=120)
+        self.judge = dspy.Predict(JudgeFromKnowledge, temperature=0.0, max_tokens=120)
+        self.synthesize = dspy.Predict(SynthesizeAnswer, temperature=0.0, max_tokens=250)
+        self.step = dspy.Predict(ResolveStepByStep, temperature=0.0, max_tokens=250)
+
+    def steps(self, case: Case) -> Steps[Verdict]:
+        """Assessment, answers, comparisons, snippets, rules, synthesis; one stage after the other."""
+        knowledge = yield from self.assessment.steps(case, consults="retriever" in self.lms)
+        if self.ablation == "chain of thought":
+            return (yield from self._step_by_step(case, knowledge))
+        replies = yield Wave("answers", readings(case, self.read))
+        answers = read_answers(case, replies)
+        sides = _one_side_each(answers, case.documents, knowledge)
+        if not sides:
+            return without_answer(answers, f"{len(case.documents)} documents were read.")
+        pairs, sides = yield from self._conflicts(case, sides)
+        judgments = yield from self._judgments(case, sides, pairs)
+        self._remember(case, sides, pairs, judgments)
+        found = Findings(sides, pairs, judgments, answers, knowledge, self.rules)
+        return (yield from self._synthesis(case, found))
+
+    def _conflicts(self, case: Case, sides: list[Side]) -> Steps[tuple[list[Pair], list[Side]]]:
+        """(1) and (2): all pairs of answers, then snippets and type of each contradiction."""
+        candidates = list(combinations(range(len(sides)), 2))
+        replies = yield Wave(
+            "comparison",
+            [
+                Call(
+                    self.compare,
+                    {
+                        "question": case.question,
+                        "first": sides[i].answer,
+                        "second": sides[j].answer,
+                    },
+                    role="analyzer",
+                )
+                for i, j in candidates
+            ],
+        )
+        contradictory = [
+            pair
+            for pair, reply in zip(candidates, replies, strict=True)
+            if not isinstance(reply, Exception) and reply.contradict
+        ]
+        extracted = yield Wave("snippets", [self._extraction(case, sides, p) for p in contradictory])
+        pairs = []
+        for (i, j), reply in zip(contradictory, extracted, strict=True):
+            failed = isinstance(reply, Exception)
+            kind = "other" if failed else reply.type
+            pairs.append(Pair(i, j, Relation(contradiction=True, type=kind, by="model")))
+            if not failed:
+                sides[i] = _with_snippet(sides[i], reply.first_snippet)
+                sides[j] = _with_snippet(sides[j], reply.second_snippet)
+        return pairs, sides
+
+    def _extraction(self, case: Case, sides: Sequence[Side], pair: tuple[int, int]) -> Call:
+        one, other = sides[pair[0]], sides[pair[1]]
+        return Call(
+            self.extract,
+            {
+                "first_context": _context(case, one),
+                "second_context": _context(case, other),
+                "question": case.question,
+                "first_answer": one.answer,
+                "second_answer": other.answer,
+            },
+            role="analyzer",
+        )
+
+    def _judgments(
+        self, case: Case, sides: Sequence[Side], pairs: Sequence[Pair]
+    ) -> Steps[list[Judgment]]:
+        """(3) and (4): rules by the model, one request a conflict, then the fallback."""
+        replies = yield Wave(
+            "reasoner", [self._judging(self.apply, case, sides, p, self.rules) for p in pairs]
+        )
+        judgments = [_judged(r, "model") for r in replies]
+        open_ones = [n for n, j in enumerate(judgments) if j.winner is None]
+        replies = yield Wave(
+            "fallback", [self._judging(self.judge, case, sides, pairs[n], None) for n in open_ones]
+        )
+        for n, reply in zip(open_ones, replies, strict=True):
+            judgments[n] = _judged(reply, "fallback")
+        return judgments
+
+    def _judging(
+        self,
+        predictor: dspy.Predict,
+        case: Case,
+        sides: Sequence[Side],
+        pair: Pair,
+        rules: RuleBase | None,
+    ) -> Call:
+        one, other = sides[pair.first], sides[pair.second]
+        matching = rules.matching(pair.relation.type) if rules else []
+        conflict = OpenConflict(
+            conflict=1,
+            first=one.answer,
+            first_text=one.snippet,
+            second=other.answer,
+            second_text=other.snippet,
+            rules=[as_rule_text(r) for r in matching],
+        )
+        inputs = {"question": case.question, "today": case.date, "conflicts": [conflict]}
+        return Call(predictor, inputs, role="reasoner")
+
+    def _synthesis(self, case: Case, found: Findings) -> Steps[Verdict]:
+        """(5), Eq. 11: free generation; the record of conflicts is kept beside it."""
+        record = conclude(found)
+        inputs = {
+            "contexts": "\n\n".join(f"[{n}] {_context(case, s)}" for n, s in enumerate(found.sides)),
+            "question": case.question,
+            "today": case.date,
+            "judgments": [_judgment_text(found, p, j) for p, j in found.judged],
+        }
+        (reply,) = yield Wave("synthesis", [Call(self.synthesize, inputs, role="reasoner")])
+        answer = read_answer(reply, None, case.question)
+        if answer.status != "answered":
+            failed = without_answer((answer,), "The synthesis gave no answer.")
+            kept = {"conflicts", "judgments", "uncertainty", "branch", "answers"}
+            return failed.model_copy(update={k: getattr(record, k) for k in kept})
+        return record.model_copy(
+            update={"answer": answer.text, "explanation": reply.explanation.strip()}
+        )
+
+    def _step_by_step(self, case: Case, knowledge: Knowledge) -> Steps[Verdict]:
+        """Table III, "w/ CoT": one context after the other, each with the answer so far."""
+        basic, said = knowledge.text, knowledge.answer.text if knowledge.answer else ""
+        reply: Any = None
+        for document in case.documents:
+            inputs = {
+                "basic_context": basic,
+                "context": case.passage(document, share=2),
+                "question": case.question,
+                "today": case.date,
+                "answer_so_far": said,
+            }
+            (reply,) = yield Wave("chain of thought", [Call(self.step, inputs, role="reasoner")])
+            if isinstance(reply, Exception):
+                break
+            answer = clean_answer(reply.answer)
+            said = said if is_no_answer(answer) else answer
+        last = read_answer(reply, None, case.question)
+        final = Answer(text=said) if said and last.status in ("answered", "no answer") else last
+        how = "" if isinstance(reply, Exception) else reply.reasoning.strip()
+        verdict = from_single_answer(final, (), how or "One model went through the contexts.")
+        return verdict.model_copy(
+            update={"uncertainty": knowledge.uncertainty, "branch": knowledge.branch}
+        )
+
+    def _remember(self, case: Case, sides: Any, pairs: Any, judgments: Any) -> None:
+        for pair, judgment in zip(pairs, judgments, strict=True) if self.queue else ():
+            if judgment.how in ("fallback", "undecided"):
+                trouble = self.queue.add(as_queue_line(case, sides, pair, judgment))  # type: ignore[union-attr]
+                if trouble:
+                    case.meter.note(trouble)
+
+
+def _one_side_each(
+    answers: Sequence[Answer], documents: Sequence[Document], knowledge: Knowledge
+) -> list[Side]:
+    by_id = {d.id: d for d in documents}
+    sides = [
+        Side(
+            answer=a.text,
+            documents=(by_id[a.document_id or ""],),
+            snippets=(a.evidence,),
+            sources=1,
+        )
+        for a in answers
+        if a.status == "answered"
+    ]
+    if knowledge.answer and knowledge.answer.text:
+        branch: Any = knowledge.branch
+        basic = Side(answer=knowledge.answer.text, basic=branch, basic_text=knowledge.text)
+        sides.insert(0, basic)
+    return sides
+
+
+def _context(case: Case, side: Side) -> str:
+    return case.passage(side.documents[0], share=2) if side.documents else side.basic_text
+
+
+def _with_snippet(side: Side, snippet: str) -> Side:
+    """The side with a snippet that really stands in its context; else as it was."""
+    if not side.documents:
+        found = locate(snippet, side.basic_text)
+        return side.model_copy(update={"basic_text": found.text}) if found else side
+    found = locate(snippet, side.documents[0].text)
+    return side.model_copy(update={"snippets": (found,)}) if found else side
+
+
+def _judged(reply: Any, how: Literal["model", "fallback"]) -> Judgment:
+    if isinstance(reply, Exception) or not reply.judgments.root:
+        return Judgment()
+    first = reply.judgments.root[0]
+    winner = winner_index(first.winner)
+    if winner is None:
+        return Judgment()
+    rule = first.rule if how == "model" else ""
+    return Judgment(winner=winner, rule=rule, how=how, provisional=how == "fallback")
+
+
+def _judgment_text(found: Findings, pair: Pair, judgment: Judgment) -> str:
+    sides = (found.sides[pair.first], found.sides[pair.second])
+    names = f"{sides[0].answer!r} against {sides[1].answer!r}"
+    if judgment.winner is None:
+        return f"{names}: undecided"
+    return f"{names}: {sides[judgment.winner].answer!r} is credible"
+
+
