@@ -18,7 +18,7 @@ from referee.data import conflicted, read_rows
 from referee.metrics import bootstrap_interval, containment, exact_match
 from referee.programs import PROGRAMS
 from referee.programs.vote import ranked_clusters
-from referee.runtime import connect
+from referee.runtime import ReplyCache, caching, connect
 
 
 @click.command()
@@ -33,7 +33,8 @@ def main(path, lm, rows, seed, programs, out):
     random.Random(seed).shuffle(chosen)
     chosen = [row.shuffled(seed) for row in chosen[:rows]]
     out.mkdir(parents=True, exist_ok=True)
-    with dspy.context(lm=connect(lm)):
+    # Programs share replies: what vote has asked, macr need not pay for again.
+    with dspy.context(lm=connect(lm)), caching(ReplyCache(out / "replies")):
         for name in programs.split(","):
             records = run(PROGRAMS[name](), chosen, out / f"{name}.jsonl")
             report(name, records)

@@ -168,7 +168,7 @@ class _Pair:
     context: tuple[str, ...]
     asked: int = 0
     swapped: bool = False  # the order of the next ask
-    clear: str | None = None  # winner of the last clear answer
+    clear: str | None = None  # winner of the last clear answer; only settle remembers it
     shut: tuple[int, ...] | None = None  # what a closed gate waits to see changed
 
     def ask(self) -> Ask:
@@ -224,7 +224,7 @@ class _Run:
         a, b, _ = pair.edge
         shown = pair.ask()
         clear = winner in (a, b) and confidence >= self.gate
-        applied = clear and not (self.settle and pair.clear not in (None, winner))
+        applied = clear and pair.clear in (None, winner)
         if applied and winner is not None:
             self.credibility.update(winner, b if winner == a else a)
         pair.asked += 1

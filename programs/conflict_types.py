@@ -5,6 +5,8 @@ Complete.
 
 from __future__ import annotations
 
+import re
+
 from .clusters import answer_tokens
 from .conflicts import ConflictType, Relation, Side
 from .dates import Date, parse_date
@@ -19,8 +21,10 @@ from .questions import (
     questions_list,
 )
 from .standing import has_ended, readings, statements
-from .wording import find
+from .wording import content, find
 
+_PRESENT = re.compile(r"\b(?:is|are|does|do)\b", re.IGNORECASE)
+_ALIKE = 0.5  # ours: share of words in common from which two sentences make the same statement
 _MONTHS_APART = 6  # ours: documents closer than this are not dated apart
 
 
@@ -31,7 +35,7 @@ def conflict(type: ConflictType, reason: str) -> Relation:
 
 def changed_state(question: str, a: Side, b: Side) -> Relation | None:
     """A state that changed: governed dates differ, one has ended, or documents dated apart."""
-    if asks_about_past(question) or asks_about_plans(question) or questions_list(question):
+    if _asks_about_event(question) or asks_about_plans(question) or questions_list(question):
         return None
     if not (asks_for_one(question) or _replaces(question, a, b)):
         return None
@@ -44,6 +48,12 @@ def changed_state(question: str, a: Side, b: Side) -> Relation | None:
     if any(_apart(x.document, y.document) for x in read[0] for y in read[1]):
         return conflict("temporal", "the documents are dated apart")
     return None
+
+
+def _asks_about_event(question: str) -> bool:
+    """Events stay what they were: "in which year was it raised", not "when is the deadline"."""
+    event = asks_for_time(question) and not _PRESENT.search(question)
+    return event or asks_about_past(question)
 
 
 def _replaces(question: str, a: Side, b: Side) -> bool:
@@ -62,10 +72,15 @@ def _apart(one: Date | None, other: Date | None) -> bool:
 
 
 def excluding_values(question: str, a: Side, b: Side) -> Relation | None:
-    """Values that exclude each other where one value is asked, and nothing above explains it."""
+    """Values that exclude each other where one value is asked, in two sentences of one wording.
+
+    Where the wording differs the texts may be about two subjects of one name: that is left open.
+    """
     one, other = a.answer, b.answer
     if {*map(_polarity, (one, other))} == {"yes", "no"}:
         return conflict("misinformation", "one text says yes, the other no")
+    if not _same_statement(a, b):
+        return None
     first, second = parse_date(one), parse_date(other)
     if first and second and asks_for_time(question) and _excluded(first, second):
         return conflict("misinformation", "the dates exclude each other")
@@ -74,6 +89,17 @@ def excluding_values(question: str, a: Side, b: Side) -> Relation | None:
     if _other_names(question, a, b):
         return conflict("misinformation", "one value was asked, and the answers are two names")
     return None
+
+
+def _same_statement(a: Side, b: Side) -> bool:
+    """Whether two sentences are worded alike, their answers left out."""
+    given = content(a.answer) | content(b.answer)
+    for _, one in statements(a):
+        for _, other in statements(b):
+            mine, its = content(one) - given, content(other) - given
+            if mine & its and len(mine & its) >= _ALIKE * len(mine | its):
+                return True
+    return False
 
 
 def _other_names(question: str, a: Side, b: Side) -> bool:

@@ -193,10 +193,13 @@ class PaperMACR(Program):
         """(5), Eq. 11: free generation; the record of conflicts is kept beside it."""
         record = conclude(found)
         inputs = {
-            "contexts": "\n\n".join(f"[{n}] {_context(case, s)}" for n, s in enumerate(found.sides)),
+            "contexts": "\n\n".join(
+                f"[{n}] {_context(case, side, share=len(found.sides))}"
+                for n, side in enumerate(found.sides)
+            ),
             "question": case.question,
             "today": case.date,
-            "judgments": [_judgment_text(found, p, j) for p, j in found.judged],
+            "judgments": list(dict.fromkeys(_judgment_text(found, p, j) for p, j in found.judged)),
         }
         (reply,) = yield Wave("synthesis", [Call(self.synthesize, inputs, role="reasoner")])
         answer = read_answer(reply, None, case.question)
@@ -262,8 +265,8 @@ def _one_side_each(
     return sides
 
 
-def _context(case: Case, side: Side) -> str:
-    return case.passage(side.documents[0], share=2) if side.documents else side.basic_text
+def _context(case: Case, side: Side, share: int = 2) -> str:
+    return case.passage(side.documents[0], share) if side.documents else side.basic_text
 
 
 def _with_snippet(side: Side, snippet: str) -> Side:

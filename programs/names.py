@@ -11,7 +11,7 @@ from functools import lru_cache
 from .clusters import answer_tokens
 from .wording import LONGEST, word_set
 
-_WORD = re.compile(r"[^\W_][\w'’&]*(?:[.-](?=\w)[\w'’&]+){0,8}")
+_WORD = re.compile(r"[^\W_](?:[^\W_]|['’&])*(?:[.-](?=[^\W_])(?:[^\W_]|['’&])+){0,8}")
 _QUOTED = re.compile(r"[“\"«]([^“”\"«»\n]{2,80})[”\"»]")
 _LINKS = word_set("of the de la du del von van der di and for")
 _OPENERS = word_set(

@@ -7,6 +7,7 @@ swapped), read English only, and take every text as data.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
@@ -18,12 +19,13 @@ from .questions import asked_times, asks_about_plans, is_english
 from .recency import Applied, Pair, latest_date
 from .standing import readings, statements
 from .subjects import named_side
-from .wording import LONGEST, find, is_conditional, is_plan
+from .wording import LONGEST, LONGEST_ANSWER, find, is_conditional, is_plan
 
 if TYPE_CHECKING:
     from .rules import Rule, RuleBase
 
 _COARSE = ("country", "nation", "state", "continent", "region", "province", "decade", "century")
+_GOES_ON = re.compile(r",?\s(?:and|or|&)\s|,\s[^\W\d_a-z]")
 _CONFIRMED_IN = 20_000  # ours: of a document, where a plan may be confirmed
 
 
@@ -155,6 +157,8 @@ def open_rules(
 
 def more_specific(a: Side, b: Side) -> Literal[0, 1] | None:
     """Which of two sides says the same more precisely, 0 or 1; None when neither surely does."""
+    if max(len(a.answer), len(b.answer)) > LONGEST_ANSWER:
+        return None
     if is_refinement(b.answer, a.answer) or _stands_within(a, b):
         return None if is_refinement(a.answer, b.answer) or _stands_within(b, a) else 0
     return 1 if is_refinement(a.answer, b.answer) or _stands_within(b, a) else None
@@ -172,12 +176,14 @@ def _only(flags: list[bool], reason: str) -> Applied | None:
 
 
 def _stands_within(specific: Side, general: Side) -> bool:
-    """A snippet writes "Munich, Germany" or "Munich in Germany" where the answers are its parts."""
-    if not specific.answer[:1].isupper() or not general.answer[:1].isupper():
+    """A snippet writes "Munich, Germany" or "Munich in Germany", and goes on with no list."""
+    place, wider = specific.answer.strip(), general.answer.strip()
+    if not is_refinement(wider, f"{place}, {wider}") or is_refinement(place, f"{wider}, {place}"):
         return False
-    joined = [f"{specific.answer}{link}{general.answer}" for link in (", ", " in ", " (")]
     texts = [text for side in (specific, general) for _, text in statements(side)]
-    return any(find(text, phrase) >= 0 for text in texts for phrase in joined)
+    phrases = [f"{place}{link}{wider}" for link in (", ", " in ", " (")]
+    found = [(text, find(text, phrase), len(phrase)) for text in texts for phrase in phrases]
+    return any(at >= 0 and not _GOES_ON.match(text, at + size) for text, at, size in found)
 
 
 def _trusted(side: Side, authoritative: list[str]) -> str:

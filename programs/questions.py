@@ -28,6 +28,7 @@ _ASKS_PAST = re.compile(
     r"|inaugural|until|predecessor|preceded|last (?:year|century)|\d{3}0s|did|had|won|born|died"
     r"|birth|birthplace|found(?:ed|ers?)|established|invent(?:ed|or)|discover(?:ed|er)|wrote"
     r"|written|author|composed|composer|created|directed by|painted|built"
+    r"|(?<!latest )(?<!newest )(?:film|movie|album|song|novel|painting|poem|episode)"
     r"|when (?:was|were)|what (?:year|date) (?:was|were)|(?:which|what) year (?:was|were))\b",
     re.IGNORECASE,
 )

@@ -36,6 +36,14 @@ HEADER = """\
 # version, history: kept by referee.
 """
 _TOP = ("version", "authoritative", "rules", "history")
+_OPENS = (
+    yaml.BlockMappingStartToken,
+    yaml.BlockSequenceStartToken,
+    yaml.FlowMappingStartToken,
+    yaml.FlowSequenceStartToken,
+)
+_CLOSES = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndToken)
+_DEEPEST = 20  # ours
 _LONGEST = 2_000_000  # ours: characters of a file that is still read
 
 
@@ -142,17 +150,27 @@ def _loaded(text: str) -> dict[str, Any]:
     if len(text) > _LONGEST:
         raise InputError(f"The rules file has {len(text):,} characters: {_LONGEST:,} are read.")
     try:
-        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
-            raise InputError("The rules file uses a YAML alias (*): write the value out.")
+        _refuse_expansion(text)
         data = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
+    except InputError:
+        raise
+    except (yaml.YAMLError, ValueError) as error:
         why = " ".join(str(error).split())[:300] or type(error).__name__
         raise InputError(f"The rules file is no valid YAML: {why}") from error
     if not isinstance(data, dict) or "rules" not in data:
         raise InputError("The rules file has no field 'rules': give it a list of rules.")
     return data
+
+
+def _refuse_expansion(text: str) -> None:
+    """Aliases and deep nesting make a small text large or slow; a rules file needs neither."""
+    depth = 0
+    for token in yaml.scan(text):
+        if isinstance(token, yaml.AliasToken):
+            raise InputError("The rules file uses a YAML alias (*): write the value out.")
+        depth += isinstance(token, _OPENS) - isinstance(token, _CLOSES)
+        if depth > _DEEPEST:
+            raise InputError(f"The rules file is nested more than {_DEEPEST} deep: flatten it.")
 
 
 def _texts(value: Any) -> list[str]:

@@ -33,6 +33,7 @@ from .standing import statements
 from .subjects import named_side, other_subjects
 from .wording import (
     LONGEST,
+    LONGEST_ANSWER,
     content,
     find,
     is_conditional,
@@ -68,7 +69,7 @@ def relate(question: str, a: Side, b: Side) -> Relation | None:
     """
     if is_no_answer(a.answer) or is_no_answer(b.answer):
         return _compatible("no answer", "one text does not answer the question")
-    if not is_english(question):
+    if not is_english(question) or max(len(a.answer), len(b.answer)) > LONGEST_ANSWER:
         return None
     for test in _TESTS:
         found = test(question, a, b)

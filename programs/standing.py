@@ -20,7 +20,7 @@ _MOST = 200  # ours: documents of one side that are read
 _FORMERLY = re.compile(
     r"\b(?:formerly|previously|used to|no longer|was once|were once|until recently)\b", re.I
 )
-_FORMER = re.compile(r"\b(?:former|ex-|previous|erstwhile)\s?((?:\S{1,30}\s){1,3})", re.IGNORECASE)
+_FORMER = re.compile(r"\b(?:former|ex-|erstwhile)\s?((?:\S{1,30}\s){1,3})", re.IGNORECASE)
 _NOW = re.compile(r"\b(?:now|currently|today|to|into)\b", re.IGNORECASE)
 _CHANGE = re.compile(r"\b(?:mov(?:ed?|es|ing)|relocat(?:ed?|es|ing)|transferred|switched)\b", re.I)
 _FROM = re.compile(r"\bfrom\s(?:\S{1,30}\s){0,3}$", re.IGNORECASE)

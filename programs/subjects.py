@@ -23,6 +23,10 @@ _BRACKET = re.compile(r"\s\(([^()\n]{1,40})\)")
 _NUMERAL = re.compile(r"\d+|[ivx]+")
 _LONGER = re.compile(r"\s([^\W\d_a-z]\w*)")
 _CORPORATE = word_set("inc incorporated ltd limited corp corporation co company llc plc ag sa")
+_TITLES = word_set(
+    "general sir dr president king queen saint st lord lady mr mrs ms professor captain colonel"
+    " admiral major pope prince princess judge senator bishop"
+)
 _KINDS = {
     noun: kind
     for kind, nouns in {
@@ -87,7 +91,7 @@ def other_subjects(question: str, a: Side, b: Side) -> str:
         A clause such as "born in 1950 and in 1972", or "".
     """
     for name in names(question):
-        for what in (_birth, kind_of):
+        for what in (_birth, kind_of, _remark):
             mine, its = what(name, a), what(name, b)
             if mine and its and mine != its:
                 lead = "born in " if what is _birth else ""
@@ -125,6 +129,21 @@ def _birth(name: Name, side: Side) -> str:
     return ""
 
 
+def _remark(name: Name, side: Side) -> str:
+    """What tells a name from its namesakes in brackets ("priest", "Ann Lee album"), or empty."""
+    found = set()
+    for text, end in _behind(name, side):
+        bracket = _BRACKET.match(text, end)
+        said = bracket[1] if bracket else ""
+        if said and (said.islower() or _last_word(said) in _KINDS):
+            found.add(said)
+    return found.pop() if len(found) == 1 else ""
+
+
+def _last_word(text: str) -> str:
+    return text.rpartition(" ")[2].lower()
+
+
 def _behind(name: Name, side: Side) -> Iterator[tuple[str, int]]:
     """Every place behind a name in the snippets and openings of a side's documents."""
     for document, snippet in statements(side):
@@ -158,16 +177,16 @@ def _other_qualifier(name: Name, mine: Side, its: Side) -> str:
 
 
 def _is_rival(name: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Same length and head or tail, and the rest is no abbreviation of the other."""
+    """Another first word ("Mary Smith") that is no abbreviation, or another number ("2016 ...")."""
     if len(name) != len(other) or name == other:
         return False
     pairs = [(a, b) for a, b in zip(name, other, strict=True) if a != b]
-    if len(pairs) != 1 or (name[0] != other[0] and name[-1] != other[-1]):
+    if len(pairs) != 1 or name[0] in _TITLES:
         return False
     mine, its = pairs[0]
     if _NUMERAL.fullmatch(mine) or _NUMERAL.fullmatch(its):
         return bool(_NUMERAL.fullmatch(mine) and _NUMERAL.fullmatch(its))
-    return mine[0] != its[0]
+    return name[-1] == other[-1] and mine[0] != its[0]
 
 
 def _of_asked_kind(question: str, sides: tuple[Side, Side]) -> tuple[int, str] | None:

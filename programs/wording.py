@@ -10,6 +10,7 @@ from functools import lru_cache
 from .clusters import answer_tokens
 from .dates import find_dates
 
+LONGEST_ANSWER = 300  # ours: longer answers are no short answers, and nothing is decided
 LONGEST = 2_000  # ours: a snippet is a sentence or two; more is read around the answer only
 
 
@@ -25,7 +26,7 @@ _PLAN = re.compile(
     r"|intended to|proposes? to|proposed|proposal|expects? to|expected to|forecast|forecasts"
     r"|projected to|scheduled to|scheduled for|slated|set to|due to (?:be|open|move|start|become)"
     r"|going to|aims? to|hopes? to|is considering|are considering|could|may|might|rumou?r|rumou?rs"
-    r"|rumou?red|reportedly|allegedly|speculation|anticipated|predicts?|predicted|unconfirmed)\b"
+    r"|rumou?red|[Rr]eportedly|[Aa]llegedly|speculation|anticipated|predicts?|predicted|unconfirmed)\b"
 )
 _DONE = re.compile(r"\b(?:has since|have since|as planned|completed|was approved|confirmed)\b")
 _IF = re.compile(

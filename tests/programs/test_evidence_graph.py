@@ -2,11 +2,13 @@ import json
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from referee.errors import InputError
 from referee.programs.evidence_graph import Claim, Contradiction, EvidenceGraph, Support
+
+RELAXED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def graph_of(claims, supports=(), contradictions=()):
@@ -167,6 +169,7 @@ def test_m_is_a_count(m):
         graph_of("ab").top_supports(m)
 
 
+@settings(RELAXED)
 @given(graphs(), st.integers(0, 4))
 def test_top_supports_keeps_the_most_similar_in_order(graph, m):
     best = graph.top_supports(m).supports
@@ -177,6 +180,7 @@ def test_top_supports_keeps_the_most_similar_in_order(graph, m):
     assert all(position[one] < position[other] for one, other in pairwise(best))
 
 
+@settings(RELAXED)
 @given(graphs(), st.integers(0, 3))
 def test_per_node_no_claim_has_more_and_no_edge_is_dropped_for_nothing(graph, m):
     top = graph.top_supports(m, per_node=True)
@@ -186,6 +190,7 @@ def test_per_node_no_claim_has_more_and_no_edge_is_dropped_for_nothing(graph, m)
         assert m in (degree[edge.a], degree[edge.b])
 
 
+@settings(RELAXED)
 @given(graphs())
 def test_a_graph_survives_json(graph):
     again = EvidenceGraph.from_dict(json.loads(json.dumps(graph.to_dict())))

@@ -102,7 +102,7 @@ CASES = {
     "both backed": ("external_context", HQ, at("Bonn", basic="external"), at("Austin", basic="external"), None),
     "none backed": ("external_context", HQ, at("Bonn"), at("Austin"), None),
     # most_independent_sources
-    "two against copies": ("most_independent_sources", HQ, side("Bonn", *["Copied."] * 3, sources=1), side("Austin", "a", "b"), 1),
+    "two against copies": ("most_independent_sources", HQ, side("Austin", "a", "b"), side("Bonn", *["Copied."] * 3, sources=1), 0),
     "as many": ("most_independent_sources", HQ, at("Bonn"), at("Austin"), None),
     "none": ("most_independent_sources", HQ, memory("Bonn"), memory("Austin"), None),
     "memory is no source": ("most_independent_sources", HQ, memory("Bonn"), at("Austin"), 1),
@@ -117,6 +117,8 @@ CASES = {
     "qualifier missing only": ("entity_match", "Who is the mayor of Springfield, Illinois?", side("Ann", "Ann is the mayor of Springfield, Illinois."), side("Bob", "Bob is the mayor of Springfield."), None),
     "both in full": ("entity_match", "Who is the mayor of Springfield, Illinois?", side("Ann", "Ann is the mayor of Springfield, Illinois."), side("Bob", "Bob is the mayor of Springfield, Illinois."), None),
     "named elsewhere in the document": ("entity_match", "Where does John Smith live?", side("Bonn", "John Smith lives in Bonn."), side("Rome", "Mary Smith lives in Rome.", whole="John Smith does too."), None),
+    "a title is no first name": ("entity_match", "Where was General Lee?", side("Bonn", "General Lee was in Bonn."), side("Rome", "Robert Lee was in Rome."), None),
+    "other family name": ("entity_match", "Where was Ann Lee?", side("Bonn", "Ann Lee was in Bonn."), side("Rome", "Ann Hill was in Rome."), None),
     "initials": ("entity_match", "Where does John Smith live?", side("Bonn", "John Smith lives in Bonn."), side("Rome", "Jack Smith lives in Rome."), None),
     "the answer is no rival": ("entity_match", "Who is married to John Smith?", side("Ann Lee", "John Smith is married to Ann Lee."), side("Mary Smith", "Mary Smith is his wife."), None),
     "without names": ("entity_match", "who is the mayor?", side("Ann", "Ann is the mayor of Springfield, Illinois."), side("Bob", "Bob is the mayor."), None),
@@ -128,6 +130,8 @@ CASES = {
     "country asked": ("most_specific", "Which country was Kim born in?", side("Germany"), side("Munich, Germany"), None),
     "state asked": ("most_specific", "In what state is Austin?", side("Texas"), side("Austin, Texas"), None),
     "year asked": ("most_specific", "In which year was Kim born?", side("4 March 1990"), side("1990"), 1),
+    "a list is no place within another": ("most_specific", "Where was Kim?", side("Munich", "Kim was in Munich, Germany and Rome."), side("Germany", "Kim was in Germany."), None),
+    "two countries in a row": ("most_specific", "Where was Kim?", side("France", "Kim was in France, Germany."), side("Germany", "Kim was in Germany."), None),
     "two places": ("most_specific", "Where was Kim born?", side("Germany"), side("France"), None),
     "world knowledge": ("most_specific", "Where was Kim born?", side("Germany"), side("Munich"), None),
     # authoritative_source
