@@ -41,7 +41,9 @@ def each(context):
 
 
 def vote():
-    documents = [f"In town {i} the mill was built in {1800 + i}. It stands by the river." for i in range(10)]
+    documents = [
+        f"In town {i} the mill was built in {1800 + i}. It stands by the river." for i in range(10)
+    ]
     program = Vote()
     with dspy.context(lm=scripted_lm(lambda _: "1801")):
         program(question="warm up?", documents=documents)

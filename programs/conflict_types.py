@@ -23,6 +23,21 @@ from .questions import (
 from .standing import has_ended, readings, statements
 from .wording import content, find
 
+# ours: properties, roles and cues of change, in English
+_CHANGING = re.compile(
+    r"\b(?:current\w*|now|today|latest|newest|still|headquarter\w*|head office|based|chief|ceo|"
+    r"president|ministers?|mayor|governor|chair\w*|directors?|coach|captain|manager|owners?|owns?|"
+    r"owned|editor|king|queen|monarch|leader|leads?|champions?|holders?|holds?|record|prices?|costs?|"
+    r"fees?|rates?|salary|wage|population|inhabitants|members?|employees|staff|version|deadline|"
+    r"hours|address|sponsors?|partner|provider|operators?|operates?|network|supplier|currency|"
+    r"ranked|ranking|lives?|works?|plays? for|limit|tax|capacity|runs?|heads?|represents?)\b",
+    re.IGNORECASE,
+)
+_CHANGED = re.compile(
+    r"\b(?:moved|relocated|became|becomes|replaced|succeeded|appointed|elected|renamed|acquired|"
+    r"now|currently|no longer|formerly|former|previously|since|until|new)\b",
+    re.IGNORECASE,
+)
 _PRESENT = re.compile(r"\b(?:is|are|does|do)\b", re.IGNORECASE)
 _ALIKE = 0.5  # ours: share of words in common from which two sentences make the same statement
 _MONTHS_APART = 6  # ours: documents closer than this are not dated apart
@@ -45,9 +60,20 @@ def changed_state(question: str, a: Side, b: Side) -> Relation | None:
         return conflict("temporal", "the statements hold from different times")
     if _replaces(question, a, b):
         return conflict("temporal", "one text says that the state of the other has ended")
-    if any(_apart(x.document, y.document) for x in read[0] for y in read[1]):
+    apart = any(_apart(x.document, y.document) for x in read[0] for y in read[1])
+    if apart and _may_change(question, a, b):
         return conflict("temporal", "the documents are dated apart")
     return None
+
+
+def _may_change(question: str, a: Side, b: Side) -> bool:
+    """Whether what is asked changes in the course of years; the moons of Mars do not.
+
+    Without it, the newest document would win every dispute: misinformation is often the newest.
+    """
+    if _CHANGING.search(question):
+        return True
+    return any(_CHANGED.search(text) for side in (a, b) for _, text in statements(side))
 
 
 def _asks_about_event(question: str) -> bool:

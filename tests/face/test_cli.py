@@ -149,7 +149,14 @@ def test_abstaining_is_exit_0(capsys):
 
 def test_a_fallback_answers_when_the_first_model_fails(capsys, server):
     with FakeServer(lambda _: Fault("status", 500)) as broken:
-        args = ["--lm", "openai/a", "--api-base", broken.url, "--fallback", f"openai/b@{server.url}"]
+        args = [
+            "--lm",
+            "openai/a",
+            "--api-base",
+            broken.url,
+            "--fallback",
+            f"openai/b@{server.url}",
+        ]
         code, out, _ = run(capsys, "resolve", "--example", "mars-moons", *args)
     assert code == 0
     assert out.startswith("two\n")
@@ -190,7 +197,9 @@ def test_models_list(capsys):
 
 
 def test_help_is_fast_and_imports_nothing_heavy():
-    code = "import sys; from referee import cli\ntry: cli.main(['--help'])\nexcept SystemExit: pass\n"
+    code = (
+        "import sys; from referee import cli\ntry: cli.main(['--help'])\nexcept SystemExit: pass\n"
+    )
     code += "heavy = {'dspy', 'torch', 'rich', 'litellm', 'numpy'} & set(sys.modules); assert not heavy, heavy"
     started = time.perf_counter()
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=ROOT)

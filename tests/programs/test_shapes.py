@@ -112,7 +112,7 @@ CASES = {
     "a number that grew": ("How many people work at Acme?", side("300", "300 people work at Acme.", date="2010"), side("500", "500 people work at Acme.", date="2020"), "temporal"),
     "the past": ("Where was Kim born?", side("Bonn", "Kim was born in Bonn.", date="2010"), side("Rome", "Kim was born in Rome.", date="2020"), None),
     "an event": ("In which year was the 8th Army raised?", side("1793", "The army was raised in 1793.", date="2010"), side("1758", "A man raised it in 1758.", date="2020"), None),
-    "a work": ("Who is the director of the film Blue?", side("Ann", "In 2010 Ann became director of Blue."), side("Bob", "Bob is the director of Blue."), None),
+    "a work": ("Who is the director of the film Blue?", side("Ann", "In 2010 Ann became director of Blue."), side("Bob", "Bob is the director of Blue."), "misinformation"),
     "not one value": ("What does Kim like?", side("tea", "Kim likes tea.", date="2010"), side("coffee", "Kim likes coffee.", date="2020"), None),
     # misinformation and not sure
     "dates": ("When did it open?", side("4 March 1990", "It opened on 4 March 1990."), side("5 March 1990", "It opened on 5 March 1990."), "misinformation"),
