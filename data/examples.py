@@ -36,7 +36,9 @@ class Example:
 @cache
 def examples() -> dict[str, Example]:
     """All bundled examples by name."""
-    lines = files(__package__).joinpath("examples.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (
+        files("referee.data").joinpath("examples.jsonl").read_text(encoding="utf-8").splitlines()
+    )
     found = [_example(json.loads(line)) for line in lines if line]
     return {e.name: e for e in found}
 

@@ -9,9 +9,7 @@ from .macr_paper import PaperMACR
 from .rules import Rule, RuleBase, starter_rules
 from .vote import Vote
 
-PROGRAMS: dict[str, type[Program]] = {
-    p.name: p for p in (Direct, InContext, MACR, PaperMACR, Vote)
-}
+PROGRAMS: dict[str, type[Program]] = {p.name: p for p in (Direct, InContext, MACR, PaperMACR, Vote)}
 """Programs by the name that the command line takes."""
 
 __all__ = [

@@ -1,7 +1,7 @@
 """The Analyzer: from answers to typed conflicts (MACR §3.5.2 (1)-(2), Eq. 10).
 
-Equal answers are one side, found in code, so only representatives are compared. What the relation of
-two sides is, code decides where it can; one request decides all that is left.
+Equal answers are one side, found in code, so only representatives are compared. Code says how two
+sides relate where it can; one request decides all that is left.
 """
 
 from __future__ import annotations

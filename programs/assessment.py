@@ -1,4 +1,4 @@
-"""Knowledge assessment and retrieval: how sure the model is, and the basic context C0 (MACR §3.3-3.4)."""
+"""Knowledge assessment and retrieval: how sure the model is, and C0 (MACR §3.3-3.4)."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class Gate:
     refuses to use it with another.
 
     Attributes:
-        threshold: Normalised uncertainty in [0, 1] below which memory is trusted. Convert an entropy
-            with `metrics.normalized_uncertainty`. 0: never.
+        threshold: Normalised uncertainty in [0, 1] below which memory is trusted; 0: never.
+            `metrics.normalized_uncertainty` converts an entropy.
         k: Number of samples, at least 2.
         equation: 2 (plain SNNE) or 3 (relevance-weighted).
         relevance: sim(a, q) of Eq. 3. ``code``: 1 for a well-formed answer, 0 for a refusal;
             ``rouge``: the paper's, 0 for every short answer; ``embedding``: rescaled cosine;
             ``llm``: one more request.
-        weights: P(a|q): ``uniform``, or ``likelihood`` where the backbone reports log-probabilities.
+        weights: P(a|q): ``uniform``, or ``likelihood`` where log-probabilities are reported.
         inclusive: Whether memory is trusted at the threshold too. The paper's Case 1 says no.
     """
 
@@ -154,7 +154,7 @@ class Assessment(dspy.Module):
         return "" if isinstance(reply, Exception) else clean_answer(reply.subject)
 
     def _samples(self, case: Case, enriched: dict[str, str]) -> Steps[list[_Sample]]:
-        """k draws that are really different: each has its own seed and its own cache entry."""
+        """Draw k samples that really differ: each has its own seed and its own cache entry."""
         extra: dict[str, Any] = {"logprobs": True} if self.gate.weights == "likelihood" else {}
         replies = yield Wave(
             "samples",
@@ -257,11 +257,11 @@ class _Sample:
 
 
 def _sample(reply: Reply, weights: Weights) -> _Sample:
-    text = clean_answer(reply.answer)  # type: ignore[union-attr]
+    text = clean_answer(reply.answer)
     if weights == "uniform":
         return _Sample(text)
     # Taken out of the prediction, which demonstrations are made of.
-    logprobs = reply._store.pop("logprobs", None)  # type: ignore[union-attr]
+    logprobs = reply._store.pop("logprobs", None)
     tokens = (logprobs or {}).get("content") or []
     if not tokens:
         raise InputError(

@@ -143,7 +143,7 @@ def _near_copies(one: _Text, other: _Text) -> bool:
     if not common or len(common) < _CONTAINMENT * len(short.distinct):
         return False
     mine, its = _changes(short, common), _changes(long, common)
-    sides = {_side(short, run) for run in mine} & {_side(long, run) for run in its}
+    sides: set[Side] = {_side(short, r) for r in mine} & {_side(long, r) for r in its}
     return _facts(short, mine, sides, None) == _facts(long, its, sides, _LONGEST_CHANGE)
 
 

@@ -16,9 +16,9 @@ from .analyzer import Analyzer, make_sides
 from .assessment import Assessment, Gate, Knowledge
 from .base import READING_TOKENS, Case, Program
 from .conclusion import Findings, conclude
+from .feedback import Queue
 from .icl import layout
 from .outcomes import without_answer
-from .feedback import Queue
 from .reading import SHORT_ANSWER, read_answer, read_answers, readings, stating
 from .reasoner import Reasoner, as_queue_line
 from .rules import RuleBase, starter_rules

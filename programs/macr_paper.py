@@ -26,10 +26,10 @@ from .analyzer import Pair
 from .assessment import Assessment, Gate, Knowledge
 from .base import READING_TOKENS, Case, Program
 from .conclusion import Findings, conclude
-from .conflicts import Judgment, Relation, Side
-from .quotes import locate
+from .conflicts import ConflictType, Judgment, Relation, Side
 from .feedback import Queue
 from .outcomes import from_single_answer, without_answer
+from .quotes import locate
 from .reading import SHORT_ANSWER, read_answer, read_answers, readings
 from .reasoner import as_queue_line, as_rule_text, winner_index
 from .rules import RuleBase, starter_rules
@@ -89,7 +89,7 @@ class PaperMACR(Program):
         self.step = dspy.Predict(ResolveStepByStep, temperature=0.0, max_tokens=250)
 
     def steps(self, case: Case) -> Steps[Verdict]:
-        """Assessment, answers, comparisons, snippets, rules, synthesis; one stage after the other."""
+        """Assessment, answers, comparisons, snippets, rules, synthesis."""
         knowledge = yield from self.assessment.steps(case, consults="retriever" in self.lms)
         if self.ablation == "chain of thought":
             return (yield from self._step_by_step(case, knowledge))
@@ -127,11 +127,13 @@ class PaperMACR(Program):
             for pair, reply in zip(candidates, replies, strict=True)
             if not isinstance(reply, Exception) and reply.contradict
         ]
-        extracted = yield Wave("snippets", [self._extraction(case, sides, p) for p in contradictory])
+        extracted = yield Wave(
+            "snippets", [self._extraction(case, sides, p) for p in contradictory]
+        )
         pairs = []
         for (i, j), reply in zip(contradictory, extracted, strict=True):
             failed = isinstance(reply, Exception)
-            kind = "other" if failed else reply.type
+            kind: ConflictType = "other" if failed else reply.type
             pairs.append(Pair(i, j, Relation(contradiction=True, type=kind, by="model")))
             if not failed:
                 sides[i] = _with_snippet(sides[i], reply.first_snippet)
@@ -237,9 +239,11 @@ class PaperMACR(Program):
         )
 
     def _remember(self, case: Case, sides: Any, pairs: Any, judgments: Any) -> None:
-        for pair, judgment in zip(pairs, judgments, strict=True) if self.queue else ():
+        if self.queue is None:
+            return
+        for pair, judgment in zip(pairs, judgments, strict=True):
             if judgment.how in ("fallback", "undecided"):
-                trouble = self.queue.add(as_queue_line(case, sides, pair, judgment))  # type: ignore[union-attr]
+                trouble = self.queue.add(as_queue_line(case, sides, pair, judgment))
                 if trouble:
                     case.meter.note(trouble)
 
@@ -295,5 +299,3 @@ def _judgment_text(found: Findings, pair: Pair, judgment: Judgment) -> str:
     if judgment.winner is None:
         return f"{names}: undecided"
     return f"{names}: {sides[judgment.winner].answer!r} is credible"
-
-

@@ -24,13 +24,13 @@ _ORDINAL_NAMES = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth"
     " fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
 )
-_UNITS = {word: number for number, word in enumerate(_UNIT_NAMES.split())}
-_TENS = dict(zip(_TENS_NAMES.split(), range(20, 100, 10), strict=True))
+_UNITS: dict[str, int] = {word: number for number, word in enumerate(_UNIT_NAMES.split())}
+_TENS: dict[str, int] = dict(zip(_TENS_NAMES.split(), range(20, 100, 10), strict=True))
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _DOZEN = {"dozen": 12.0}
-_ORDINALS = {word: number for number, word in enumerate(_ORDINAL_NAMES.split(), start=1)} | {
-    f"{tens[:-1]}ieth": number for tens, number in _TENS.items()
-}
+_ORDINALS: dict[str, int] = {
+    word: number for number, word in enumerate(_ORDINAL_NAMES.split(), start=1)
+} | {f"{tens[:-1]}ieth": number for tens, number in _TENS.items()}
 _SHORT_SCALES = {
     "hundred": 1e2,
     "thousand": 1e3,
@@ -121,7 +121,9 @@ _IRREGULAR_NAMES = (
     "men:man women:woman children:child feet:foot species:species series:series lives:life"
     " wives:wife knives:knife copies:copy movies:movie"
 )
-_IRREGULAR = dict(pair.split(":") for pair in _IRREGULAR_NAMES.split())
+_IRREGULAR: dict[str, str] = {
+    one: many for one, _, many in (pair.partition(":") for pair in _IRREGULAR_NAMES.split())
+}
 _VULGAR = "½¼¾⅓⅔⅛⅜⅝⅞"
 _NUMERAL = re.compile(rf"\d+(?:[.,'’]\d+|[ \u00a0\u202f]\d{{3}}(?!\d))*[{_VULGAR}]?|[{_VULGAR}]")
 _WORD = "|".join(sorted({*_UNITS, *_TENS, *_SCALES, *_DOZEN, *_ORDINALS}, key=len, reverse=True))

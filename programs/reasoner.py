@@ -75,7 +75,10 @@ class Reasoner(dspy.Module):
         allowed = {n: {r.id for r in waiting[n]} for n in numbers}
         return {
             r.conflict - 1: Judgment(
-                winner=winner_index(r.winner), rule=r.rule, how="model", reason="the model applied it"
+                winner=winner_index(r.winner),
+                rule=r.rule,
+                how="model",
+                reason="the model applied it",
             )
             for r in reply.judgments.root
             if r.winner != "undecided" and r.rule in allowed.get(r.conflict - 1, ())
@@ -142,7 +145,9 @@ def as_rule_text(rule: Any) -> str:
 
 def winner_index(winner: str) -> Literal[0, 1] | None:
     """Index of the side that a reply names; None when undecided."""
-    return {"first": 0, "second": 1}.get(winner)  # type: ignore[return-value]
+    if winner == "first":
+        return 0
+    return 1 if winner == "second" else None
 
 
 def as_queue_line(case: Case, sides: Sequence[Side], pair: Pair, judgment: Judgment) -> str:

@@ -78,7 +78,7 @@ class Revision(Record):
     removed: tuple[str, ...] = ()
 
 
-class RuleBase(Parameter):  # type: ignore[misc]
+class RuleBase(Parameter):
     """The rules of a program: found by `named_parameters`, saved with it, kept by optimizers.
 
     Attributes:
@@ -142,8 +142,7 @@ class RuleBase(Parameter):  # type: ignore[misc]
             date: When, ISO 8601.
 
         Returns:
-            The new version, its history one entry longer. A rule that changed under its id counts
-            as removed and added.
+            The new version. A rule that changed under its id counts as removed and added.
 
         Raises:
             InputError: As for the constructor.
@@ -165,9 +164,7 @@ class RuleBase(Parameter):  # type: ignore[misc]
 
     def to_yaml(self) -> str:
         """The base as a file that people can read and edit."""
-        state = self.dump_state()
-        del state["schema"]
-        return as_layout(state)
+        return as_layout(self.dump_state())
 
     @classmethod
     def from_yaml(cls, text: str) -> RuleBase:
@@ -231,7 +228,7 @@ def starter_rules() -> RuleBase:
     They were never measured, so they carry no numbers and their ids give the order of precedence:
     R1 first (design §9; *ours*). A measured rule comes before them.
     """
-    text = files(__package__).joinpath("starter_rules.yaml").read_text(encoding="utf-8")
+    text = files("referee.programs").joinpath("starter_rules.yaml").read_text(encoding="utf-8")
     return RuleBase.from_yaml(text)
 
 

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import dspy
 
@@ -24,7 +24,7 @@ from ..runtime.fan_out import afan_out, fan_out
 from ..runtime.meter import current_meter
 
 T = TypeVar("T")
-Reply = dspy.Prediction | Exception
+Reply: TypeAlias = Any  # a dspy.Prediction, or the exception that the call failed with
 
 # Failures that belong to one call and are kept as its reply; anything else is a bug and is raised.
 CALL_FAILURES = (dspy.LMError, dspy.AdapterParseError, BudgetExceeded, RefereeError)
@@ -102,9 +102,9 @@ class Driver:
         replies: list[Reply] | None = None
         while True:
             try:
-                wave = steps.send(replies) if replies is not None else next(steps)  # type: ignore[arg-type]
+                wave = steps.send(replies) if replies is not None else next(steps)
             except StopIteration as done:
-                return done.value  # type: ignore[no-any-return]
+                return done.value
             started = time.perf_counter()
             tick = _ticker(wave)
             distinct, places = _distinct(wave.calls)
@@ -118,9 +118,9 @@ class Driver:
         replies: list[Reply] | None = None
         while True:
             try:
-                wave = steps.send(replies) if replies is not None else next(steps)  # type: ignore[arg-type]
+                wave = steps.send(replies) if replies is not None else next(steps)
             except StopIteration as done:
-                return done.value  # type: ignore[no-any-return]
+                return done.value
             started = time.perf_counter()
             tick = _ticker(wave)
             distinct, places = _distinct(wave.calls)

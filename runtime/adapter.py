@@ -66,7 +66,7 @@ class CompactAdapter(dspy.Adapter):
     ) -> str:
         """Each input under its label, in the order of the signature."""
         parts = [
-            f"{_label(name)}: {_shown(format_field_value(field_info=field, value=inputs[name]))}"
+            f"{_label(name)}: {_shown(str(format_field_value(field_info=field, value=inputs[name])))}"
             for name, field in signature.input_fields.items()
             if name in inputs
         ]
@@ -119,7 +119,7 @@ class CompactAdapter(dspy.Adapter):
             signature=signature,
             lm_response=completion,
             message=f"The reply holds no readable {field}.",
-            parsed_result=fields,
+            parsed_result=json.dumps(serialize_for_json(fields), ensure_ascii=False),
         )
 
 

@@ -25,6 +25,7 @@ from .limits import Limiter, limiter
 from .meter import current_meter
 
 Outputs = list[Any]
+_FALLBACKS = "referee_fallbacks"  # an attribute, so that copies of an LM keep them
 GARBLED_TRIES = 3
 LOCAL_PREFIX = "referee-local"  # providers of embedded models start with it: they cost nothing
 
@@ -42,7 +43,7 @@ def set_fallbacks(lm: dspy.LM, others: Sequence[dspy.LM]) -> None:
     litellm's own fallbacks start an event loop a call and leave its tasks behind, and they know
     neither the embedded model nor a server's schema support.
     """
-    lm.fallbacks = tuple(others)
+    setattr(lm, _FALLBACKS, tuple(others))
 
 
 def ask(lm: dspy.BaseLM, messages: Any, options: dict[str, Any]) -> Outputs:
@@ -81,7 +82,7 @@ async def aask(lm: dspy.BaseLM, messages: Any, options: dict[str, Any]) -> Outpu
 
 
 def _chain(lm: dspy.BaseLM) -> tuple[dspy.BaseLM, ...]:
-    return (lm, *getattr(lm, "fallbacks", ()))
+    return (lm, *getattr(lm, _FALLBACKS, ()))
 
 
 def _ask_one(lm: dspy.BaseLM, messages: Any, options: dict[str, Any]) -> Outputs:
@@ -125,13 +126,15 @@ class Channel(dspy.Adapter):
         self, lm: Any, lm_kwargs: Any, signature: Any, demos: Any, inputs: Any
     ) -> list[dict[str, Any]]:
         """See `dspy.Adapter`."""
-        return self.inner(_Door(lm), lm_kwargs, signature, demos, inputs)
+        door: Any = _Door(lm)
+        return self.inner(door, lm_kwargs, signature, demos, inputs)
 
     async def acall(
         self, lm: Any, lm_kwargs: Any, signature: Any, demos: Any, inputs: Any
     ) -> list[dict[str, Any]]:
         """See `dspy.Adapter`."""
-        return await self.inner.acall(_Door(lm), lm_kwargs, signature, demos, inputs)
+        door: Any = _Door(lm)
+        return await self.inner.acall(door, lm_kwargs, signature, demos, inputs)
 
 
 class _Door:

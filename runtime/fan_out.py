@@ -83,9 +83,10 @@ async def _arun(parent: list[Any] | None, call: Callable[[], Awaitable[Any]]) ->
 def _join(
     parent: list[Any] | None, outcomes: Sequence[Outcome], return_exceptions: bool
 ) -> list[Any]:
-    for _, trace in outcomes if parent is not None else ():
-        parent.extend(trace)
-        del parent[: max(0, len(parent) - dspy.settings.max_trace_size)]
+    if parent is not None:
+        for _, trace in outcomes:
+            parent.extend(trace)
+            del parent[: max(0, len(parent) - dspy.settings.max_trace_size)]
     results = [result for result, _ in outcomes]
     first = next((r for r in results if isinstance(r, Exception)), None)
     if first is not None and not return_exceptions:

@@ -61,8 +61,9 @@ def as_retriever(obj: Any) -> Retriever:
     if isinstance(obj, type):
         raise InputError(f"The retriever is the class {obj.__name__}; give an instance of it.")
     for name in ("__call__", "search", "forward", "retrieve"):
-        if callable(getattr(obj, name, None)):
-            return _Adapted(obj, obj if name == "__call__" else getattr(obj, name))
+        found: Any = obj if name == "__call__" else getattr(obj, name, None)
+        if callable(found):
+            return _Adapted(obj, found)
     raise InputError(f"The retriever is {_described(obj)}; {_ACCEPTED}.")
 
 

@@ -16,7 +16,7 @@ class AnswerFromMemory(dspy.Signature):
 class AnswerFromDocument(dspy.Signature):
     """Answer the question using only the document, in as few words as possible.
 
-    Copy the answer from the document. If the document does not answer the question, reply: no answer
+    Copy the answer from it. If the document does not answer the question, reply: no answer
     """
 
     document: str = dspy.InputField()

@@ -212,7 +212,7 @@ class ComposeAnswer(dspy.Signature):
 
 
 class CompareAnswers(dspy.Signature):
-    """Say whether two answers to the question contradict each other, so that both cannot be true."""
+    """Say whether two answers to the question contradict each other: both cannot be true."""
 
     question: str = dspy.InputField()
     first: str = dspy.InputField()

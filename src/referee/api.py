@@ -48,7 +48,7 @@ def resolve(
     chosen = as_program(program, retriever)
     with dspy.context(lm=as_lm(lm)):
         prediction = chosen(question=question, documents=documents, date=date, budget=budget)
-    return prediction.verdict  # type: ignore[no-any-return]
+    return prediction.verdict
 
 
 async def aresolve(
@@ -67,7 +67,7 @@ async def aresolve(
         prediction = await chosen.acall(
             question=question, documents=documents, date=date, budget=budget
         )
-    return prediction.verdict  # type: ignore[no-any-return]
+    return prediction.verdict
 
 
 def as_lm(lm: str | dspy.BaseLM | None) -> dspy.BaseLM:
@@ -79,7 +79,7 @@ def as_lm(lm: str | dspy.BaseLM | None) -> dspy.BaseLM:
     if isinstance(lm, dspy.BaseLM):
         return lm
     if lm is None and dspy.settings.lm is not None:
-        return dspy.settings.lm  # type: ignore[no-any-return]
+        return dspy.settings.lm
     if lm is None or isinstance(lm, str):
         return connect(lm)
     raise InputError(f"lm is a {type(lm).__name__}: give a dspy.LM or a model string.")

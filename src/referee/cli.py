@@ -30,7 +30,7 @@ class LateGroup(click.Group):
         """The command of that name, or None."""
         if cmd_name not in COMMANDS:
             return None
-        return importlib.import_module(COMMANDS[cmd_name]).command  # type: ignore[no-any-return]
+        return importlib.import_module(COMMANDS[cmd_name]).command
 
 
 @click.group(cls=LateGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -57,7 +57,7 @@ PROGRAMS = ("direct", "icl", "macr", "macr-paper", "vote")
 @click.option("--no-cache", is_flag=True, help="Ask again even what was asked before.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole record as JSON.")
 @click.pass_context
-def command(ctx: click.Context, **options: Any) -> None:
+def command(ctx: click.Context, /, **options: Any) -> None:
     """Answer QUESTION from documents that may disagree."""
     from referee.render import print_verdict
 

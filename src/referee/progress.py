@@ -29,13 +29,13 @@ def pulling() -> Iterator[Callable[[Any], None]]:
 
             yield show
         return
-    last = {"stage": "", "time": 0.0}
+    last: dict[str, Any] = {"stage": "", "time": 0.0}
     lock = threading.Lock()
 
     def say(event: Any) -> None:
         now = time.monotonic()
         with lock:
-            if event.stage == last["stage"] and now - float(last["time"]) < EVERY:
+            if event.stage == last["stage"] and now - last["time"] < EVERY:
                 return
             last.update(stage=event.stage, time=now)
         done, total = event.done / 1e6, (event.total or 0) / 1e6

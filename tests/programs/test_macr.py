@@ -1,5 +1,6 @@
 import asyncio
 import json
+from typing import ClassVar
 
 import dspy
 import pytest
@@ -34,7 +35,7 @@ BRIDGE = "Who finished the stone bridge of Orvel?"
 class Actor:
     """A model that plays every role by script; `stages` tells which requests it saw."""
 
-    PARTS = {
+    PARTS: ClassVar = {
         "using only the document,": "read",
         "what the question is about": "subject",
         "training data may not": "sample",

@@ -92,7 +92,10 @@ CASES = {
     "newest about another subject": ("latest_date", HQ, at("Austin", "2020"), at("Bonn", "2024", "Tesla Motors Club has its headquarters in {}."), None),
     "newest about something else": ("latest_date", HQ, at("Austin", "2020"), at("Bonn", "2024", "The firm has its headquarters in {}."), None),
     "newest names it in full": ("latest_date", HQ, at("Austin", "2020"), at("Bonn", "2024", "Tesla, Inc. has its headquarters in {}."), 1),
+    "newest names the corporation": ("latest_date", HQ, at("Austin", "2020"), at("Bonn", "2024", "Tesla Inc has its headquarters in {}."), 1),
     "newest names it elsewhere": ("latest_date", HQ, at("Austin", "2020"), at("Bonn", "2024", "It has its headquarters in {}.", whole="Tesla builds cars."), 1),
+    "newest about a namesake": ("latest_date", "Who is the mayor of Springfield, Illinois?", side("Ann", "Ann is the mayor of Springfield, Illinois.", date="2020"), side("Bob", "Bob is the mayor of Springfield, Massachusetts.", date="2024"), None),
+    "the date of its own clause": ("latest_date", "Where is Acme based?", side("Bonn", "Acme moved to Bonn in 2003 and Ann became its chair in 2010."), side("Rome", "Acme moved to Rome in 2005."), 1),
     "Spanish question": ("latest_date", "¿Quién es el primer ministro de España?", at("Austin", "2020"), at("Bonn", "2024"), None),
     "Chinese question": ("latest_date", "特斯拉的总部在哪个城市？", at("Austin", "2020"), at("Bonn", "2024"), None),
     # external_context

@@ -2,7 +2,10 @@ import pytest
 
 from referee.programs.quotes import locate
 
-TEXT = "News of the day.\n  The seat is in Austin,\nTexas. It opened late in 2021. İstanbul waits. The end."
+TEXT = (
+    "News of the day.\n  The seat is in Austin,\nTexas. It opened late in 2021. "
+    "İstanbul waits. The end."
+)
 
 
 @pytest.mark.parametrize(

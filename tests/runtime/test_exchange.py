@@ -10,7 +10,7 @@ from referee.errors import BudgetExceeded
 from referee.runtime import Budget, Meter, ReplyCache, afan_out, caching, fan_out, metered
 from referee.runtime.adapter import CompactAdapter
 from referee.runtime.exchange import Channel
-from referee.runtime.fake_server import Fault, FakeServer, scripted
+from referee.runtime.fake_server import FakeServer, Fault, scripted
 from referee.runtime.limits import Limiter
 from referee.runtime.scripted import in_order, scripted_lm
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
+
 from referee.runtime.fake_server import ChatRequest, FakeServer, Fault, Reply, by_content, scripted
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
