@@ -78,6 +78,11 @@ def score(verdict, row):
 
 def candidates(verdict):
     """The answer, or all that tie with it."""
+    if verdict.program == "macr":
+        # What a conflict without a judgment leaves open beside the answer.
+        undecided = [c["answers"] for c in verdict.conflicts if c["judgment"] is None]
+        rivals = [a for pair in undecided if verdict.answer in pair for a in pair]
+        return list(dict.fromkeys([verdict.answer, *rivals]))
     if verdict.program != "vote" or not verdict.answer:
         return [verdict.answer]
     clusters = ranked_clusters(verdict.answers, verdict.documents)

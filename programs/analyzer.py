@@ -13,6 +13,7 @@ from typing import Any
 
 import dspy
 
+from ..runtime.exchange import LOCAL_PREFIX
 from ..runtime.records import Answer, Document
 from ..signatures import AnswerPair, RelateAnswers
 from .assessment import Knowledge
@@ -21,7 +22,7 @@ from .clusters import cluster_answers
 from .conflicts import Relation, Side
 from .evidence import find_evidence
 from .failures import failure
-from .independence import independent_groups
+from .reading import independent_sources
 from .shapes import relate
 from .steps import Call, Steps, Wave
 
@@ -42,10 +43,11 @@ class Analyzer(dspy.Module):
 
     Args:
         ask_model: Whether pairs that code cannot relate go to the model; else they count as
-            contradictions of type ``other``.
+            contradictions of type ``other``. None: unless the model is an embedded one, whose types
+            are guesses (1 of 6 right on the 1.5B, design §9).
     """
 
-    def __init__(self, *, ask_model: bool = True) -> None:
+    def __init__(self, *, ask_model: bool | None = None) -> None:
         super().__init__()
         self.ask_model = ask_model
         self.relate = dspy.Predict(RelateAnswers, temperature=0.0, max_tokens=600)
@@ -58,7 +60,7 @@ class Analyzer(dspy.Module):
         }
         unclear = [pair for pair, relation in found.items() if relation is None]
         asked: dict[tuple[int, int], Relation] = {}
-        if unclear and self.ask_model:
+        if unclear and asks_model(self.ask_model):
             asked = yield from self._ask(case, sides, unclear)
         return [
             Pair(i, j, relation or asked.get((i, j)) or UNTYPED)
@@ -87,6 +89,14 @@ class Analyzer(dspy.Module):
         return {
             by_number[r.pair]: _relation(r) for r in reply.relations.root if r.pair in by_number
         }
+
+
+def asks_model(choice: bool | None) -> bool:
+    """Whether a judgment is worth a request: as chosen, else unless the model is embedded."""
+    if choice is not None:
+        return choice
+    lm = dspy.settings.lm
+    return lm is None or not lm.model.startswith(LOCAL_PREFIX)
 
 
 UNTYPED = Relation(contradiction=True, type="other", reason="the answers differ")
@@ -138,7 +148,7 @@ def _side(
         answer=answer,
         documents=documents,
         snippets=tuple(a.evidence for a in answers),
-        sources=len(independent_groups(documents)),
+        sources=independent_sources(answers, by_id),
         basic="external" if _backs(knowledge, answer, question) else "",
     )
 

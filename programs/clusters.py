@@ -588,7 +588,7 @@ def _contained(short: _Form, long: _Form) -> bool:
 def _with_place(short: _Form, long: _Form) -> bool:
     """As in "Austin" and "Austin, Texas"; but "France, Germany" is a list."""
     parts = [
-        _form(part) for part in re.split(r"\s*,\s*|\s+in\s+(?=[A-Z])", long.text) if part.strip()
+        _form(part.strip()) for part in re.split(r",| in (?=[A-Z])", long.text) if part.strip()
     ]
     if (
         len(parts) < 2

@@ -15,6 +15,7 @@ from .analyzer import Pair
 from .assessment import Knowledge
 from .clusters import is_refinement
 from .conflicts import Judgment, Side
+from .operators import OPERATORS
 from .outcomes import failure_notes
 from .rules import RuleBase
 
@@ -33,6 +34,7 @@ class Findings:
         answers: One per context.
         knowledge: The basic context.
         rules: The rule base.
+        question, date: What was asked, as of when.
     """
 
     sides: Sequence[Side]
@@ -41,6 +43,8 @@ class Findings:
     answers: Sequence[Answer]
     knowledge: Knowledge
     rules: RuleBase
+    question: str
+    date: str
 
     @property
     def contradictions(self) -> list[Pair]:
@@ -57,7 +61,7 @@ def conclude(found: Findings) -> Verdict:
     """Decide and explain."""
     ranked = _ranked(found)
     best, rivals = ranked[0], _rivals(found, ranked)
-    members = [best, *_with(found, best, "list")]
+    members = [best, *_listed(found, best)]
     answer = _wording(found, members)
     decisive = [(p, j) for p, j in found.judged if _winner(p, j) == best]
     spent = any(a.status == "budget" for a in found.answers)
@@ -78,14 +82,18 @@ def conclude(found: Findings) -> Verdict:
 
 
 def _ranked(found: Findings) -> list[int]:
-    """Sides, best first: undefeated, backed from outside, with more wins, more sources, earlier."""
+    """Sides, best first: undefeated, backed from outside, with more wins, more sources, earlier.
+
+    A plan or a condition contradicts nothing, but it is no answer beside a statement of fact.
+    """
+    hedged = {_hedged(found, p) for p in found.pairs if p.relation.shape in ("plan", "conditional")}
     lost = {_loser(p, j) for p, j in found.judged if j.winner is not None and not j.provisional}
     doubted = {_loser(p, j) for p, j in found.judged if j.winner is not None and j.provisional}
     wins = [_winner(p, j) for p, j in found.judged]
     return sorted(
         range(len(found.sides)),
         key=lambda i: (
-            i in lost,
+            i in lost or i in hedged,
             i in doubted,
             found.sides[i].basic != "external",
             -wins.count(i),
@@ -93,6 +101,13 @@ def _ranked(found: Findings) -> list[int]:
             i,
         ),
     )
+
+
+def _hedged(found: Findings, pair: Pair) -> int | None:
+    """The side of a pair that is only a plan or a condition."""
+    sides = (found.sides[pair.first], found.sides[pair.second])
+    applied = OPERATORS["statement_over_plan"](found.question, sides, found.date, found.rules)
+    return None if applied is None else (pair.second, pair.first)[applied.winner]
 
 
 def _rivals(found: Findings, ranked: Sequence[int]) -> list[int]:
@@ -111,6 +126,12 @@ def _with(found: Findings, side: int, shape: str) -> list[int]:
         for p in found.pairs
         if p.relation.shape == shape and side in (p.first, p.second)
     ]
+
+
+def _listed(found: Findings, side: int) -> list[int]:
+    """Sides that are right beside ``side``; only code is trusted to tell a list from a conflict."""
+    sure = {(p.first, p.second) for p in found.pairs if p.relation.by == "code"}
+    return [i for i in _with(found, side, "list") if (min(i, side), max(i, side)) in sure]
 
 
 def _wording(found: Findings, members: Sequence[int]) -> str:

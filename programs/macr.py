@@ -42,8 +42,10 @@ class MACR(Program):
         rules: The rule base; a starter base when None.
         subject: The caller's line of disambiguation (I_subject) instead of a predicted one.
         ablation: ``no assessment`` leaves the gate out and always takes C_int (Table III).
-        ask_model: Whether the Analyzer asks the model about pairs that code cannot relate.
-        fallback: Whether unsettled conflicts are judged, provisionally, from the model's knowledge.
+        ask_model: Whether the Analyzer asks the model about pairs that code cannot relate. None:
+            unless the model is an embedded one, whose judgments of this kind are guesses.
+        fallback: Whether the model applies rules in words, and judges what no rule settles
+            (provisionally). None: as ``ask_model``.
         queue: File that takes conflicts no rule covers, for `InduceRules`; none when None.
         lms: Language models of single roles.
         reading_tokens: Bound on the document text in one prompt.
@@ -60,8 +62,8 @@ class MACR(Program):
         rules: RuleBase | None = None,
         subject: str = "",
         ablation: Ablation = "",
-        ask_model: bool = True,
-        fallback: bool = True,
+        ask_model: bool | None = None,
+        fallback: bool | None = None,
         queue: str | Path | None = None,
         lms: Mapping[str, dspy.BaseLM] | None = None,
         reading_tokens: int = READING_TOKENS,
@@ -105,7 +107,11 @@ class MACR(Program):
         contradictions = [p for p in pairs if p.relation.contradiction]
         judgments = yield from self.reasoner.steps(case, sides, contradictions)
         self._remember(case, sides, contradictions, judgments)
-        return conclude(Findings(sides, pairs, judgments, answers, knowledge, self.rules))
+        return conclude(
+            Findings(
+                sides, pairs, judgments, answers, knowledge, self.rules, case.question, case.date
+            )
+        )
 
     def _composed(self, case: Case) -> Steps[Verdict | None]:
         """No context answers alone: an answer across contexts, if a document states it."""

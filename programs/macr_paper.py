@@ -101,7 +101,9 @@ class PaperMACR(Program):
         pairs, sides = yield from self._conflicts(case, sides)
         judgments = yield from self._judgments(case, sides, pairs)
         self._remember(case, sides, pairs, judgments)
-        found = Findings(sides, pairs, judgments, answers, knowledge, self.rules)
+        found = Findings(
+            sides, pairs, judgments, answers, knowledge, self.rules, case.question, case.date
+        )
         return (yield from self._synthesis(case, found))
 
     def _conflicts(self, case: Case, sides: list[Side]) -> Steps[tuple[list[Pair], list[Side]]]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import dspy
 
 from ..metrics.refusal import clean_answer, is_no_answer
 from ..runtime.records import Answer, Document
 from .base import Case
-from .evidence import find_evidence
+from .evidence import find_evidence, is_grounded
 from .failures import failure
+from .independence import independent_groups
+from .restating import without_restatement
 from .steps import Call, Reply
 
 # A short answer needs few tokens, and what comes after a line end is never part of it.
@@ -53,13 +55,33 @@ def read_answer(reply: Reply, document: Document | None, question: str) -> Answe
     if isinstance(reply, Exception):
         status, sentence = failure(reply)
         return Answer(document_id=source, status=status, error=sentence)
-    text = clean_answer(reply.answer)
+    text = without_restatement(question, clean_answer(reply.answer))
     if is_no_answer(text):
         return Answer(document_id=source, status="no answer")
     if document is None:
         return Answer(text=text)
     evidence = find_evidence(text, question, document.text)
     return Answer(text=text, document_id=source, evidence=evidence, date=document.date)
+
+
+def independent_sources(answers: Sequence[Answer], documents: Mapping[str, Document]) -> int:
+    """How many independent documents really say an answer.
+
+    A document whose text does not hold the answer is no evidence for it, whatever the model read
+    there; only yes and no need not stand in the text.
+
+    Args:
+        answers: Equal answers of several documents.
+        documents: All documents by id.
+    """
+    said = [documents[a.document_id or ""] for a in answers if _holds(documents, a)]
+    return len(independent_groups(said))
+
+
+def _holds(documents: Mapping[str, Document], answer: Answer) -> bool:
+    if answer.evidence or answer.text.casefold().strip(" .") in ("yes", "no"):
+        return True
+    return is_grounded(answer.text, documents[answer.document_id or ""].text)
 
 
 def stating(answer: Answer, case: Case) -> tuple[Answer, ...]:

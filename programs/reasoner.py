@@ -9,7 +9,7 @@ from typing import Any, Literal
 import dspy
 
 from ..signatures import ApplyRules, JudgeFromKnowledge, OpenConflict
-from .analyzer import Pair, shown
+from .analyzer import Pair, asks_model, shown
 from .base import Case
 from .conflicts import Judgment, Side
 from .failures import failure
@@ -24,10 +24,10 @@ class Reasoner(dspy.Module):
     Args:
         rules: The rule base.
         fallback: Whether conflicts that no rule settles are judged from the model's own knowledge.
-            Such judgments are provisional.
+            Such judgments are provisional. None: unless the model is an embedded one.
     """
 
-    def __init__(self, rules: RuleBase, *, fallback: bool = True) -> None:
+    def __init__(self, rules: RuleBase, *, fallback: bool | None = None) -> None:
         super().__init__()
         self.rules, self.fallback = rules, fallback
         self.apply = dspy.Predict(ApplyRules, temperature=0.0, max_tokens=400)
@@ -44,11 +44,11 @@ class Reasoner(dspy.Module):
             if judgments[n].how == "undecided"
         }
         with_rules = [n for n, rules in waiting.items() if rules]
-        if with_rules:
+        if with_rules and asks_model(self.fallback):
             found = yield from self._by_text(case, sides, pairs, waiting, with_rules)
             judgments = [found.get(n, j) for n, j in enumerate(judgments)]
         undecided = [n for n, j in enumerate(judgments) if j.how == "undecided"]
-        if undecided and self.fallback:
+        if undecided and asks_model(self.fallback):
             found = yield from self._from_knowledge(case, sides, pairs, undecided)
             judgments = [found.get(n, j) for n, j in enumerate(judgments)]
         return judgments

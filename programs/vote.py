@@ -12,9 +12,8 @@ from ..runtime.records import Alternative, Answer, Document, Verdict
 from ..signatures import AnswerFromDocument
 from .base import Case, Program
 from .clusters import cluster_answers
-from .independence import independent_groups
 from .outcomes import failure_notes, without_answer
-from .reading import SHORT_ANSWER, read_answers, readings
+from .reading import SHORT_ANSWER, independent_sources, read_answers, readings
 from .steps import Steps, Wave
 
 
@@ -25,7 +24,7 @@ class Cluster:
     Attributes:
         text: The wording shown: the most frequent, then the first.
         answers: The answers, in order of the documents.
-        sources: Independent sources among their documents, at least 1.
+        sources: Independent documents among them that really hold the answer.
     """
 
     text: str
@@ -69,7 +68,7 @@ def count_votes(answers: Sequence[Answer], documents: Sequence[Document]) -> Ver
         return without_answer(answers, f"{len(documents)} documents were read one by one.")
     best, *others = clusters
     tied = [c for c in others if c.sources == best.sources]
-    total = sum(c.sources for c in clusters)
+    total = sum(c.sources for c in clusters) or 1
     spent = any(a.status == "budget" for a in answers)
     return Verdict(
         answer=best.text,
@@ -95,8 +94,8 @@ def ranked_clusters(answers: Sequence[Answer], documents: Sequence[Document]) ->
 
 def _cluster(answers: Sequence[Answer], documents: dict[str, Document]) -> Cluster:
     texts = [a.text for a in answers]
-    sources = independent_groups([documents[a.document_id or ""] for a in answers])
-    return Cluster(max(texts, key=texts.count), tuple(answers), len(sources))
+    sources = independent_sources(answers, documents)
+    return Cluster(max(texts, key=texts.count), tuple(answers), sources)
 
 
 def _explanation(
@@ -121,6 +120,6 @@ def _explanation(
 
 
 def _who(cluster: Cluster) -> str:
-    copies = len(cluster.answers) - cluster.sources
+    copies = len(cluster.answers) - cluster.sources if cluster.sources else 0
     ids = ", ".join(cluster.document_ids)
-    return f"{ids} ({copies} of them copies)" if copies else ids
+    return f"{ids} ({copies} of them copies)" if copies > 0 else ids

@@ -66,7 +66,7 @@ class CompactAdapter(dspy.Adapter):
     ) -> str:
         """Each input under its label, in the order of the signature."""
         parts = [
-            f"{_label(name)}: {_shown(str(format_field_value(field_info=field, value=inputs[name])))}"
+            f"{_label(name)}: {_shown(str(format_field_value(field, inputs[name])))}"
             for name, field in signature.input_fields.items()
             if name in inputs
         ]
@@ -114,12 +114,13 @@ class CompactAdapter(dspy.Adapter):
     def _unreadable(
         self, signature: Any, completion: str, field: str, fields: dict[str, Any]
     ) -> dspy.AdapterParseError:
+        parsed: Any = fields  # declared as a text, used as a mapping
         return dspy.AdapterParseError(
             adapter_name=type(self).__name__,
             signature=signature,
             lm_response=completion,
             message=f"The reply holds no readable {field}.",
-            parsed_result=json.dumps(serialize_for_json(fields), ensure_ascii=False),
+            parsed_result=parsed,
         )
 
 
