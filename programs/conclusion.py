@@ -77,8 +77,28 @@ def conclude(found: Findings) -> Verdict:
         uncertainty=found.knowledge.uncertainty,
         branch=found.knowledge.branch,
         status="budget" if spent else "ok",
+        stages=stages(found.knowledge, found.sides, found.pairs),
         notes=failure_notes(found.answers),
     )
+
+
+def stages(
+    knowledge: Knowledge, sides: Sequence[Side] = (), pairs: Sequence[Pair] = ()
+) -> Mapping[str, Any]:
+    """What happened before the conclusion, for a reader who wants to follow it."""
+    return {
+        "subject": knowledge.subject,
+        "samples": list(knowledge.samples),
+        "basic_context": knowledge.text,
+        "basic_source": knowledge.source,
+        "relations": [
+            {
+                "answers": [sides[p.first].answer, sides[p.second].answer],
+                **p.relation.model_dump(),
+            }
+            for p in pairs
+        ],
+    }
 
 
 def _ranked(found: Findings) -> list[int]:

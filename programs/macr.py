@@ -15,7 +15,7 @@ from ..signatures import AnswerFromDocument, ComposeAnswer
 from .analyzer import Analyzer, make_sides
 from .assessment import Assessment, Gate, Knowledge
 from .base import READING_TOKENS, Case, Program
-from .conclusion import Findings, conclude
+from .conclusion import Findings, conclude, stages
 from .feedback import Queue
 from .icl import layout
 from .outcomes import without_answer
@@ -142,5 +142,9 @@ class MACR(Program):
 def _abstained(answers: tuple[Answer, ...], knowledge: Knowledge, n: int) -> Verdict:
     verdict = without_answer(answers, f"{n} documents were read one by one.")
     return verdict.model_copy(
-        update={"uncertainty": knowledge.uncertainty, "branch": knowledge.branch}
+        update={
+            "uncertainty": knowledge.uncertainty,
+            "branch": knowledge.branch,
+            "stages": stages(knowledge),
+        }
     )

@@ -137,6 +137,7 @@ class Verdict(Record):
         timings: Seconds per stage, and ``total``.
         question, program, backbone, date: What was asked, of whom, as of when (ISO 8601).
         documents: The documents that were given, in order.
+        stages: What happened on the way: subject line, samples, basic context, relations.
         notes: Everything a reader should know that is not an answer: documents cut to fit, failed
             requests, options that the backbone refused.
     """
@@ -160,6 +161,7 @@ class Verdict(Record):
     backbone: str = ""
     date: str = ""
     documents: tuple[Document, ...] = ()
+    stages: Mapping[str, Any] = Field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property

@@ -11,7 +11,7 @@ from referee.errors import InputError
 from referee.programs import PROGRAMS, Program
 from referee.runtime import Budget, Verdict, connect
 
-DEFAULT_PROGRAM = "vote"
+DEFAULT_PROGRAM = "macr"
 
 
 def resolve(

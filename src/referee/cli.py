@@ -16,6 +16,7 @@ from referee.errors import InputError, RefereeError
 COMMANDS = {
     "models": "referee.cli_models",
     "resolve": "referee.cli_resolve",
+    "rules": "referee.cli_rules",
 }
 
 

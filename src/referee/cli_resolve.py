@@ -31,7 +31,7 @@ PROGRAMS = ("direct", "icl", "macr", "macr-paper", "vote")
 @click.option(
     "--program",
     type=click.Choice(PROGRAMS),
-    default="vote",
+    default="macr",
     show_default=True,
     help="How to answer.",
 )
@@ -55,6 +55,7 @@ PROGRAMS = ("direct", "icl", "macr", "macr-paper", "vote")
 @click.option("--budget", metavar="N", help="Stop after N requests, or requests=N,tokens=N,usd=X.")
 @click.option("--concurrency", type=click.IntRange(min=1), help="Requests in flight at once.")
 @click.option("--no-cache", is_flag=True, help="Ask again even what was asked before.")
+@click.option("--explain", is_flag=True, help="Show the stages too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole record as JSON.")
 @click.pass_context
 def command(ctx: click.Context, /, **options: Any) -> None:
@@ -66,7 +67,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     if options["as_json"]:
         click.echo(json.dumps(verdict.record, ensure_ascii=False, indent=2))
     else:
-        print_verdict(verdict)
+        print_verdict(verdict, explain=options["explain"])
     ctx.exit(1 if verdict.status in ("provider_error", "parse_error") else 0)
 
 

@@ -36,7 +36,7 @@ def server():
 
 @pytest.fixture
 def served(server):
-    return ["--lm", "openai/tiny", "--api-base", server.url]
+    return ["--lm", "openai/tiny", "--api-base", server.url, "--program", "vote"]
 
 
 def test_an_example_is_answered_on_stdout_and_progress_goes_to_stderr(capsys, served):
@@ -211,3 +211,37 @@ def test_help_exists_everywhere(capsys, args):
     code, out, _ = run(capsys, *args, "--help")
     assert code == 0
     assert out.startswith("Usage: referee")
+
+
+def test_macr_shows_the_conflict_with_both_snippets_and_the_rule(capsys):
+    def model(request):
+        if "using only the document" in request.system:
+            return "Austin, Texas" if "Austin" in request.user else "Palo Alto"
+        return "Palo Alto"
+
+    with FakeServer(model) as server:
+        args = ["--lm", "openai/tesla", "--api-base", server.url, "--date", "2026-01-01"]
+        code, out, _ = run(capsys, "resolve", "--example", "tesla", "--explain", *args)
+        assert not server.errors
+    assert code == 0
+    assert out.startswith("Austin, Texas\n")
+    flat = " ".join(out.split())
+    assert "temporal" in flat
+    assert "R6 (operator)" in flat
+    assert "no basic context" in flat
+    assert "samples" in flat
+    assert "The temporal conflict between" in flat
+
+
+def test_rules_are_listed_shown_and_checked(capsys, tmp_path):
+    code, out, _ = run(capsys, "rules", "list")
+    assert code == 0
+    assert "latest_date" in out
+    assert run(capsys, "rules", "show", "R6")[1].startswith("id:")
+    assert run(capsys, "rules", "show", "R99")[0] == 2
+    assert run(capsys, "rules", "lint")[0] == 0
+    bad = tmp_path / "rules.yaml"
+    bad.write_text("version: 1\nrules:\n- id: A\n  type: any\n  operator: latest_dat\n")
+    code, _, err = run(capsys, "rules", "list", "--rules", str(bad))
+    assert code == 2
+    assert "latest_date" in err or "condition" in err
