@@ -23,7 +23,7 @@ HERE = Path(__file__).parent / "cases"
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(["temporal", "shapes", "hostile"]))
+@click.argument("kind", type=click.Choice(["temporal", "temporal_held_out", "shapes", "hostile"]))
 @click.option("--lm")
 @click.option("--programs", default="macr")
 @click.option("--out", default="results/cases", type=click.Path(path_type=Path))

@@ -9,7 +9,7 @@ import re
 
 from .clusters import answer_tokens
 from .conflicts import ConflictType, Relation, Side
-from .dates import Date, parse_date
+from .dates import Date, GoverningDate, parse_date
 from .quantities import Quantity, parse_quantities, same_quantity
 from .questions import (
     asks_about_past,
@@ -26,11 +26,12 @@ from .wording import content, find
 # ours: properties, roles and cues of change, in English
 _CHANGING = re.compile(
     r"\b(?:current\w*|now|today|latest|newest|still|headquarter\w*|head office|based|chief|ceo|"
-    r"president|ministers?|mayor|governor|chair\w*|directors?|coach|captain|manager|owners?|owns?|"
-    r"owned|editor|king|queen|monarch|leader|leads?|champions?|holders?|holds?|record|prices?|costs?|"
-    r"fees?|rates?|salary|wage|population|inhabitants|members?|employees|staff|version|deadline|"
-    r"hours|address|sponsors?|partner|provider|operators?|operates?|network|supplier|currency|"
-    r"ranked|ranking|lives?|works?|plays? for|limit|tax|capacity|runs?|heads?|represents?)\b",
+    r"presiden\w*|minister\w*|mayor\w*|governor\w*|chair\w*|directors?|coach\w*|captain\w*|"
+    r"manage\w*|own(?:s|ed|er|ers)|editor|edits|king|queen|monarch|lead\w*|champion\w*|holders?|"
+    r"holds?|record|prices?|costs?|fees?|rates?|salary|wage|population|inhabitants|members?|"
+    r"employ\w*|staff|version|deadline|hours|address|sponsor\w*|partner|provider|operat(?:es|ors?)|"
+    r"network|supplier|currency|ranked|ranking|lives?|works?|plays? for|limit|tax|capacity|runs?|"
+    r"heads?|represents?)\b",
     re.IGNORECASE,
 )
 _CHANGED = re.compile(
@@ -52,10 +53,11 @@ def changed_state(question: str, a: Side, b: Side) -> Relation | None:
     """A state that changed: governed dates differ, one has ended, or documents dated apart."""
     if _asks_about_event(question) or asks_about_plans(question) or questions_list(question):
         return None
-    if not (asks_for_one(question) or _replaces(question, a, b)):
-        return None
     read = (readings(question, a, None), readings(question, b, None))
     governed = [{r.governed for r in side if r.governed} for side in read]
+    one_at_a_time = asks_for_one(question) or _CHANGING.search(question) or _succession(governed)
+    if not (one_at_a_time or _replaces(question, a, b)):
+        return None
     if governed[0] != governed[1]:
         return conflict("temporal", "the statements hold from different times")
     if _replaces(question, a, b):
@@ -64,6 +66,12 @@ def changed_state(question: str, a: Side, b: Side) -> Relation | None:
     if apart and _may_change(question, a, b):
         return conflict("temporal", "the documents are dated apart")
     return None
+
+
+def _succession(governed: list[set[GoverningDate]]) -> bool:
+    """One state until some time, the other since some time: the second replaced the first."""
+    kinds = [{g.kind for g in side} for side in governed]
+    return {"until"} in kinds and {"since"} in kinds
 
 
 def _may_change(question: str, a: Side, b: Side) -> bool:

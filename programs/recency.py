@@ -11,7 +11,7 @@ from .conflicts import Side
 from .dates import Date, parse_date
 from .questions import asked_times, asks_about_past, asks_about_plans, is_english
 from .standing import Reading, readings
-from .subjects import mentions, named_side
+from .subjects import about_another, mentions, named_side
 
 if TYPE_CHECKING:
     from .rules import RuleBase
@@ -73,6 +73,8 @@ def _later(question: str, sides: Pair, read: tuple[list[Reading], list[Reading]]
     if named and named[0] != winner:
         return None
     if not mentions(question, sides[winner]) and mentions(question, sides[1 - winner]):
+        return None
+    if about_another(question, sides[winner]) and not about_another(question, sides[1 - winner]):
         return None
     return Applied(winner, f"{dates[0].iso} is later than {dates[1].iso}")
 

@@ -108,6 +108,23 @@ def mentions(question: str, side: Side) -> bool:
     return any(_stands_alone(name, whole) for name in names(question))
 
 
+def about_another(question: str, side: Side) -> bool:
+    """Whether the sentence of a side's answer begins with a subject that was not asked about.
+
+    "Embraer, the maker of jets, keeps its headquarters in X" says nothing of Boeing's, even in a
+    document that also names Boeing.
+    """
+    asked = {name.text.casefold() for name in names(question)}
+    near = _near(side)
+    if not asked or any(_stands_alone(name, near) for name in names(question)):
+        return False
+    first = next(iter(names(near)), None)
+    if first is None or not near.lstrip().startswith(first.text):
+        return False
+    own = first.text.casefold()
+    return own not in asked and own not in side.answer.casefold()
+
+
 def kind_of(name: Name, side: Side) -> str:
     """The kind of thing that a side's text says a name is ("film", "person"), or empty."""
     for text, end in _behind(name, side):
