@@ -26,10 +26,13 @@ from referee.runtime import ReplyCache, caching, connect
 @click.option("--lm")
 @click.option("--rows", default=30)
 @click.option("--seed", default=0)
+@click.option("--any-answers", is_flag=True, help="Also rows with several right answers.")
+@click.option("--where", default="", help="Only rows whose id holds this.")
 @click.option("--programs", default="direct,icl,vote")
 @click.option("--out", default="results/baselines", type=click.Path(path_type=Path))
-def main(path, lm, rows, seed, programs, out):
-    chosen = conflicted(read_rows(path))
+def main(path, lm, rows, seed, any_answers, where, programs, out):
+    found = [r for r in read_rows(path) if where in r.id and r.answers and r.wrong_answers]
+    chosen = found if any_answers else conflicted(found)
     random.Random(seed).shuffle(chosen)
     chosen = [row.shuffled(seed) for row in chosen[:rows]]
     out.mkdir(parents=True, exist_ok=True)

@@ -1,11 +1,14 @@
-"""DSPy programs: the baselines `direct`, `icl` and `vote`, and MACR."""
+"""DSPy programs: the baselines `direct`, `icl` and `vote`, MACR, and ArbGraph's arbitration."""
 
+from .arbitration import Arbitration, arbitrate, eliminate
 from .assessment import Gate
 from .base import Program
 from .direct import Direct
+from .evidence_graph import EvidenceGraph
 from .icl import InContext
 from .macr import MACR
 from .macr_paper import PaperMACR
+from .pair_mining import mine_pairs
 from .rules import Rule, RuleBase, starter_rules
 from .vote import Vote
 
@@ -15,7 +18,9 @@ PROGRAMS: dict[str, type[Program]] = {p.name: p for p in (Direct, InContext, MAC
 __all__ = [
     "MACR",
     "PROGRAMS",
+    "Arbitration",
     "Direct",
+    "EvidenceGraph",
     "Gate",
     "InContext",
     "PaperMACR",
@@ -23,5 +28,8 @@ __all__ = [
     "Rule",
     "RuleBase",
     "Vote",
+    "arbitrate",
+    "eliminate",
+    "mine_pairs",
     "starter_rules",
 ]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         RefereeError,
         WeightsError,
     )
-    from referee.programs import Direct, InContext, Program, Vote
+    from referee.programs import MACR, Direct, Gate, InContext, PaperMACR, Program, RuleBase, Vote
     from referee.runtime import Budget, Document, Verdict, connect
 
 __version__ = "0.1.0"
@@ -47,24 +47,37 @@ _HOMES = {
         "RefereeError",
         "WeightsError",
     ),
-    "referee.programs": ("Direct", "InContext", "Program", "Vote"),
+    "referee.programs": (
+        "MACR",
+        "Direct",
+        "Gate",
+        "InContext",
+        "PaperMACR",
+        "Program",
+        "RuleBase",
+        "Vote",
+    ),
     "referee.runtime": ("Budget", "Document", "Verdict", "connect"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _FOLDERS = frozenset({"programs", "signatures", "optimizers", "metrics", "data", "runtime"})
 
 __all__ = [
+    "MACR",
     "ArtifactError",
     "BackboneError",
     "Budget",
     "BudgetExceeded",
     "Direct",
     "Document",
+    "Gate",
     "InContext",
     "InputError",
+    "PaperMACR",
     "ParseError",
     "Program",
     "RefereeError",
+    "RuleBase",
     "Verdict",
     "Vote",
     "WeightsError",

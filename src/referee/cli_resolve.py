@@ -94,6 +94,8 @@ def _documents(options: dict[str, Any]) -> list[Any]:
 
 
 def _resolve(question: str, documents: list[Any], options: dict[str, Any]) -> Any:
+    import dspy
+
     from referee.api import resolve
     from referee.programs import PROGRAMS as CLASSES
     from referee.progress import pulling, stages
@@ -109,6 +111,8 @@ def _resolve(question: str, documents: list[Any], options: dict[str, Any]) -> An
             **settings,
         )
         lms = {role: connect(m, progress=progress, **settings) for role, m in _roles(options)}
+    # dspy's own cache would keep pickles, and answer what --no-cache asks again.
+    dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
     cache = None if options["no_cache"] else ReplyCache()
     with caching(cache), stages():
         return resolve(

@@ -187,5 +187,6 @@ def test_time_is_linear(unit: str) -> None:
         chunk(text)
         return time.process_time() - began
 
-    # Quadratic time would be 64 times, linear is 8 times; 20 leaves room for a noisy machine.
-    assert cost(400_000) < 20 * max(cost(50_000), 0.005)
+    # Quadratic time would be 64 times, linear is 8 times; the best of three on a noisy machine.
+    best = {length: min(cost(length) for _ in range(3)) for length in (50_000, 400_000)}
+    assert best[400_000] < 25 * max(best[50_000], 0.005)
