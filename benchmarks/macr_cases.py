@@ -15,15 +15,19 @@ import click
 import dspy
 
 from referee.metrics import containment, wilson_interval
-from referee.programs import MACR, PROGRAMS
+from referee.programs import MACR, PROGRAMS, Gate
 from referee.programs import analyzer as analyzer_module
 from referee.runtime import ReplyCache, caching, connect
 
+FEW = Gate(k=2)  # samples decide nothing here, so two will do
 HERE = Path(__file__).parent / "cases"
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(["temporal", "temporal_held_out", "shapes", "hostile"]))
+@click.argument(
+    "kind",
+    type=click.Choice(["temporal", "temporal_held_out", "temporal_third", "shapes", "hostile"]),
+)
 @click.option("--lm")
 @click.option("--programs", default="macr")
 @click.option("--out", default="results/cases", type=click.Path(path_type=Path))
@@ -32,12 +36,13 @@ def main(kind, lm, programs, out):
     out.mkdir(parents=True, exist_ok=True)
     with dspy.context(lm=connect(lm)), caching(ReplyCache(out / "replies")):
         for name in programs.split(","):
-            run(name, PROGRAMS[name](), cases, out / f"{kind}-{name}.jsonl")
+            program = MACR(gate=FEW) if kind == "shapes" else PROGRAMS[name]()
+            run(name, program, cases, out / f"{kind}-{name}.jsonl")
         if kind == "shapes":
             # Before: every pair is put to the model, as if code could tell nothing.
             known = analyzer_module.relate
             analyzer_module.relate = lambda *_: None
-            run("model alone", MACR(), cases, out / f"{kind}-model.jsonl")
+            run("model alone", MACR(gate=FEW, ask_model=True), cases, out / f"{kind}-model.jsonl")
             analyzer_module.relate = known
 
 

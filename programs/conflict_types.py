@@ -39,6 +39,7 @@ _CHANGED = re.compile(
     r"now|currently|no longer|formerly|former|previously|since|until|new)\b",
     re.IGNORECASE,
 )
+_NOW = re.compile(r"\b(?:now|currently|nowadays|no longer|these days)\b", re.IGNORECASE)
 _PRESENT = re.compile(r"\b(?:is|are|does|do)\b", re.IGNORECASE)
 _ALIKE = 0.5  # ours: share of words in common from which two sentences make the same statement
 _MONTHS_APART = 6  # ours: documents closer than this are not dated apart
@@ -56,7 +57,7 @@ def changed_state(question: str, a: Side, b: Side) -> Relation | None:
     read = (readings(question, a, None), readings(question, b, None))
     governed = [{r.governed for r in side if r.governed} for side in read]
     one_at_a_time = asks_for_one(question) or _CHANGING.search(question) or _succession(governed)
-    if not (one_at_a_time or _replaces(question, a, b)):
+    if not (one_at_a_time or _says_now(a) or _says_now(b) or _replaces(question, a, b)):
         return None
     if governed[0] != governed[1]:
         return conflict("temporal", "the statements hold from different times")
@@ -66,6 +67,10 @@ def changed_state(question: str, a: Side, b: Side) -> Relation | None:
     if apart and _may_change(question, a, b):
         return conflict("temporal", "the documents are dated apart")
     return None
+
+
+def _says_now(side: Side) -> bool:
+    return any(_NOW.search(text) for _, text in statements(side))
 
 
 def _succession(governed: list[set[GoverningDate]]) -> bool:

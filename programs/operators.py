@@ -18,7 +18,7 @@ from .dates import parse_date
 from .questions import asked_times, asks_about_plans, is_english
 from .recency import Applied, Pair, latest_date
 from .standing import readings, statements
-from .subjects import named_side
+from .subjects import about_another, mentions, named_side
 from .wording import LONGEST, LONGEST_ANSWER, find, is_conditional, is_plan
 
 if TYPE_CHECKING:
@@ -51,9 +51,16 @@ def most_independent_sources(
 
 
 def entity_match(question: str, sides: Pair, as_of: str, base: RuleBase) -> Applied | None:
-    """The side whose text names what was asked, in full, wins over one about a namesake."""
-    found = named_side(question, sides) if is_english(question) else None
-    return Applied(1 if found[0] else 0, found[1]) if found else None
+    """The side about what was asked wins over one about a namesake or about another subject."""
+    if not is_english(question):
+        return None
+    found = named_side(question, sides)
+    if found:
+        return Applied(1 if found[0] else 0, found[1])
+    astray = [about_another(question, side) for side in sides]
+    if astray[0] == astray[1] or not mentions(question, sides[1 if astray[0] else 0]):
+        return None
+    return Applied(1 if astray[0] else 0, "the other text is about another subject")
 
 
 def most_specific(question: str, sides: Pair, as_of: str, base: RuleBase) -> Applied | None:

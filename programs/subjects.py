@@ -114,15 +114,17 @@ def about_another(question: str, side: Side) -> bool:
     "Embraer, the maker of jets, keeps its headquarters in X" says nothing of Boeing's, even in a
     document that also names Boeing.
     """
-    asked = {name.text.casefold() for name in names(question)}
-    near = _near(side)
-    if not asked or any(_stands_alone(name, near) for name in names(question)):
-        return False
+    near = _near(side).lstrip()
     first = next(iter(names(near)), None)
-    if first is None or not near.lstrip().startswith(first.text):
+    if not names(question) or first is None or not near.startswith(first.text):
         return False
-    own = first.text.casefold()
-    return own not in asked and own not in side.answer.casefold()
+    # "Embraer, a rival of Boeing, keeps ..." names Boeing beside its subject only.
+    said = near[len(first.text) :]
+    said = said[said.find(",", 1) :] if said.startswith(",") else said
+    if any(_stands_alone(name, said) for name in names(question)):
+        return False
+    shared = {token for name in names(question) for token in name.tokens}
+    return not shared & set(first.tokens) and first.text.casefold() not in side.answer.casefold()
 
 
 def kind_of(name: Name, side: Side) -> str:

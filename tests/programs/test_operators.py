@@ -124,6 +124,9 @@ CASES = {
     "other family name": ("entity_match", "Where was Ann Lee?", side("Bonn", "Ann Lee was in Bonn."), side("Rome", "Ann Hill was in Rome."), None),
     "initials": ("entity_match", "Where does John Smith live?", side("Bonn", "John Smith lives in Bonn."), side("Rome", "Jack Smith lives in Rome."), None),
     "the answer is no rival": ("entity_match", "Who is married to John Smith?", side("Ann Lee", "John Smith is married to Ann Lee."), side("Mary Smith", "Mary Smith is his wife."), None),
+    "another subject": ("entity_match", "Where is the head office of Alder Mutual?", side("Kessin", "The head office of Alder Mutual is in Kessin."), side("Lomma", "Birch Assurance, a rival of Alder Mutual, has its head office in Lomma."), 0),
+    "a subject that stays unnamed": ("entity_match", "Where is the head office of Alder Mutual?", side("Kessin", "The head office of Alder Mutual is in Kessin."), side("Lomma", "The company has its head office in Lomma."), None),
+    "someone acts on the subject": ("entity_match", "Where is the head office of Alder Mutual?", side("Kessin", "The head office of Alder Mutual is in Kessin."), side("Lomma", "Eva Falk moved the head office of Alder Mutual to Lomma."), None),
     "without names": ("entity_match", "who is the mayor?", side("Ann", "Ann is the mayor of Springfield, Illinois."), side("Bob", "Bob is the mayor."), None),
     # most_specific
     "city and country": ("most_specific", "Where was Kim born?", side("Germany"), side("Munich, Germany"), 1),
@@ -258,7 +261,7 @@ def test_undecided_leaves_the_rules_to_the_model():
     judgment = judged(a, b)
     assert (judgment.winner, judgment.rule, judgment.how) == (None, "", "undecided")
     rules = open_rules(HQ, TEMPORAL, (a, b), TODAY, starter_rules())
-    assert [r.id for r in rules] == ["R1", "R2", "R5", "R6", "R7", "R10"]
+    assert [r.id for r in rules] == ["R1", "R2", "R3", "R5", "R6", "R7", "R10"]
     dated = (at("Bonn", "2010"), at("Rome", "2012"))
     left = [r.id for r in open_rules(HQ, TEMPORAL, dated, TODAY, starter_rules())]
     assert "R6" not in left
