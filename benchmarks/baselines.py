@@ -1,8 +1,10 @@
-"""EM and containment of direct, icl and vote on rows of a benchmark file.
+"""EM and containment of programs on rows of a benchmark file.
 
     python benchmarks/baselines.py ROWS.jsonl --lm qwen2.5-coder-0.5b --rows 30 --out results/base
 
-Contexts are shuffled by the seed. A tie of the vote is scored in expectation over the tied answers.
+Contexts are shuffled by the seed. A tie is scored in expectation over the tied answers. With
+`--external pool` all programs get the same outside knowledge: the passage nearest to the question
+among the correct passages of the whole file, as C_ext of macr, as one more document of the others.
 Results stream to OUT/PROGRAM.jsonl; started again, finished rows are not asked again.
 """
 
@@ -15,10 +17,22 @@ import click
 import dspy
 
 from referee.data import conflicted, read_rows
-from referee.metrics import bootstrap_interval, containment, exact_match
+from referee.metrics import (
+    answer_similarity,
+    auroc,
+    bootstrap_interval,
+    containment,
+    exact_match,
+    paired_bootstrap,
+    relevant_snne,
+    rouge_l,
+    snne,
+)
+from referee.metrics.refusal import is_no_answer
 from referee.programs import PROGRAMS
 from referee.programs.vote import ranked_clusters
 from referee.runtime import ReplyCache, caching, connect
+from referee.runtime.retrieval import CorpusRetriever
 
 
 @click.command()
@@ -28,29 +42,50 @@ from referee.runtime import ReplyCache, caching, connect
 @click.option("--seed", default=0)
 @click.option("--any-answers", is_flag=True, help="Also rows with several right answers.")
 @click.option("--where", default="", help="Only rows whose id holds this.")
-@click.option("--programs", default="direct,icl,vote")
+@click.option("--external", type=click.Choice(["none", "pool"]), default="none")
+@click.option("--programs", default="direct,icl,vote,macr")
 @click.option("--out", default="results/baselines", type=click.Path(path_type=Path))
-def main(path, lm, rows, seed, any_answers, where, programs, out):
+def main(path, lm, rows, seed, any_answers, where, external, programs, out):
     found = [r for r in read_rows(path) if where in r.id and r.answers and r.wrong_answers]
     chosen = found if any_answers else conflicted(found)
     random.Random(seed).shuffle(chosen)
     chosen = [row.shuffled(seed) for row in chosen[:rows]]
     out.mkdir(parents=True, exist_ok=True)
+    retriever = pool(path) if external == "pool" else None
+    records = {}
     # Programs share replies: what vote has asked, macr need not pay for again.
     with dspy.context(lm=connect(lm)), caching(ReplyCache(out / "replies")):
         for name in programs.split(","):
-            records = run(PROGRAMS[name](), chosen, out / f"{name}.jsonl")
-            report(name, records)
+            program = PROGRAMS[name](**({"retriever": retriever} if name == "macr" else {}))
+            added = None if name in ("macr", "direct") else retriever
+            records[name] = run(program, chosen, out / f"{name}.jsonl", added)
+            report(name, records[name])
+    compare(records)
+    gate(records)
 
 
-def run(program, rows, path):
+def pool(path):
+    texts = [
+        d.text
+        for r in read_rows(path)
+        for d, role in zip(r.documents, r.roles, strict=True)
+        if role == "correct"
+    ]
+    return CorpusRetriever(list(dict.fromkeys(texts)))
+
+
+def run(program, rows, path, added):
     done = {r["id"]: r for r in map(json.loads, path.open())} if path.exists() else {}
     with path.open("a") as file:
         for row in rows:
             if row.id in done:
                 continue
             started = time.time()
-            verdict = program(question=row.question, documents=list(row.documents)).verdict
+            documents = [
+                *row.documents,
+                *(p.text for p in (added(row.question, 1) if added else ())),
+            ]
+            verdict = program(question=row.question, documents=documents).verdict
             record = {"id": row.id, **score(verdict, row), "answer": verdict.answer}
             record |= {
                 "gold": row.answers,
@@ -59,6 +94,10 @@ def run(program, rows, path):
                 "status": verdict.status,
                 "answers": [(a.text, a.status) for a in verdict.answers],
                 "usage": verdict.usage.model_dump(),
+                "samples": verdict.stages.get("samples"),
+                "question": row.question,
+                "rules": verdict.rules_used,
+                "branch": verdict.branch,
                 "seconds": round(time.time() - started, 2),
             }
             done[row.id] = record
@@ -103,6 +142,53 @@ def report(name, records):
     seconds = sum(r["seconds"] for r in records)
     line.append(f"tied {sum(r['tied'] for r in records)} abstained {abstained} failed {failed}")
     print(", ".join(line), f"{seconds:.0f} s", flush=True)
+
+
+def compare(records):
+    """Paired differences, and how often macr overrides the vote, and how often rightly."""
+    for base in ("vote", "icl"):
+        if base in records and "macr" in records:
+            for measure in ("em", "containment"):
+                pair = [[r[measure] for r in records[n]] for n in ("macr", base)]
+                result = paired_bootstrap(*pair, seed=0)
+                print(
+                    f"macr - {base}, {measure}:",
+                    f"{result[0]:+.3f} [{result[1]:+.2f}, {result[2]:+.2f}]",
+                )
+    if "vote" in records and "macr" in records:
+        both = list(zip(records["macr"], records["vote"], strict=True))
+        other = [(m, v) for m, v in both if m["containment"] != v["containment"]]
+        better = sum(m["containment"] > v["containment"] for m, v in other)
+        print(
+            f"macr scores other than vote in {len(other)} of {len(both)} rows, better in {better}"
+        )
+
+
+def gate(records):
+    """AUROC of the uncertainty for "the model knows this" (direct answer right, by containment)."""
+    if not {"direct", "macr"} <= records.keys():
+        return
+    knows = {r["id"]: r["containment"] > 0 for r in records["direct"]}
+    rows = [r for r in records["macr"] if r["samples"]]
+    print(f"gate: {len(rows)} questions sampled, {sum(knows[r['id']] for r in rows)} known")
+    if len({knows[r["id"]] for r in rows}) < 2:
+        return
+    for name, measure in MEASURES.items():
+        unsure = [measure(r["samples"], r["question"]) for r in rows]
+        print(f"gate: {name} AUROC {auroc(unsure, [knows[r['id']] for r in rows]):.2f}")
+
+
+def eq3(samples, relevance):
+    return relevant_snne(answer_similarity(samples), relevance)
+
+
+MEASURES = {
+    "plain SNNE (Eq. 2)": lambda s, q: snne(answer_similarity(s)),
+    "Eq. 3, ROUGE-L relevance (paper)": lambda s, q: eq3(s, [rouge_l(t, [q]) for t in s]),
+    "Eq. 3, relevance in code (default)": lambda s, q: eq3(
+        s, [float(not is_no_answer(t)) for t in s]
+    ),
+}
 
 
 if __name__ == "__main__":

@@ -39,7 +39,15 @@ _CHANGED = re.compile(
     r"now|currently|no longer|formerly|former|previously|since|until|new)\b",
     re.IGNORECASE,
 )
-_NOW = re.compile(r"\b(?:now|currently|nowadays|no longer|these days)\b", re.IGNORECASE)
+# "Who conducts the choir", "Which firm operates the ferry"; but who plays or sings a part stays so.
+_DOES = re.compile(
+    r"\s*(?:who|which\s[a-z]{2,20})\s"
+    r"(?!(?:is|was|has|does|plays|sings|stars|narrates|voices|means|makes)\b)[a-z]{3,20}s\s",
+    re.IGNORECASE,
+)
+_NOW = re.compile(
+    r"\b(?:now|currently|nowadays|no longer|these days|moved|relocated|renamed|replaced)\b", re.I
+)
 _PRESENT = re.compile(r"\b(?:is|are|does|do)\b", re.IGNORECASE)
 _ALIKE = 0.5  # ours: share of words in common from which two sentences make the same statement
 _MONTHS_APART = 6  # ours: documents closer than this are not dated apart
@@ -56,7 +64,8 @@ def changed_state(question: str, a: Side, b: Side) -> Relation | None:
         return None
     read = (readings(question, a, None), readings(question, b, None))
     governed = [{r.governed for r in side if r.governed} for side in read]
-    one_at_a_time = asks_for_one(question) or _CHANGING.search(question) or _succession(governed)
+    changing = _CHANGING.search(question) or _DOES.match(question)
+    one_at_a_time = asks_for_one(question) or changing or _succession(governed)
     if not (one_at_a_time or _says_now(a) or _says_now(b) or _replaces(question, a, b)):
         return None
     if governed[0] != governed[1]:
@@ -74,9 +83,9 @@ def _says_now(side: Side) -> bool:
 
 
 def _succession(governed: list[set[GoverningDate]]) -> bool:
-    """One state until some time, the other since some time: the second replaced the first."""
-    kinds = [{g.kind for g in side} for side in governed]
-    return {"until"} in kinds and {"since"} in kinds
+    """One state until some time, the other not: the second may have replaced the first."""
+    ended = [{g.kind for g in side} == {"until"} for side in governed]
+    return ended[0] != ended[1]
 
 
 def _may_change(question: str, a: Side, b: Side) -> bool:
@@ -84,7 +93,7 @@ def _may_change(question: str, a: Side, b: Side) -> bool:
 
     Without it, the newest document would win every dispute: misinformation is often the newest.
     """
-    if _CHANGING.search(question):
+    if _CHANGING.search(question) or _DOES.match(question):
         return True
     return any(_CHANGED.search(text) for side in (a, b) for _, text in statements(side))
 

@@ -49,7 +49,7 @@ def latest_date(question: str, sides: Pair, as_of: str, base: RuleBase) -> Appli
         return _covering(read, covered) if covered else None
     if asks_about_past(question):
         return None
-    return _in_force(read, as_of) or _later(question, sides, read)
+    return _in_force(read, as_of) or _impossible(read, today) or _later(question, sides, read)
 
 
 def _in_force(read: tuple[list[Reading], list[Reading]], as_of: str) -> Applied | None:
@@ -63,6 +63,16 @@ def _in_force(read: tuple[list[Reading], list[Reading]], as_of: str) -> Applied 
     rule = next((r.governed for r in lost if r.governed), None)
     dated = f" ({rule.kind.replace('_', ' ')} {rule.date.iso})" if rule else ""
     return Applied(1 if out[0] else 0, f"the other statement is {what} on {as_of}{dated}")
+
+
+def _impossible(read: tuple[list[Reading], list[Reading]], today: Date) -> Applied | None:
+    """A side whose every document is dated after the as-of date loses to one that may be real."""
+    ahead = [
+        bool(side) and all(r.document and today.before(r.document) for r in side) for side in read
+    ]
+    if ahead[0] == ahead[1] or not all(read):
+        return None
+    return Applied(1 if ahead[0] else 0, f"the other document is dated after {today.iso}")
 
 
 def _later(question: str, sides: Pair, read: tuple[list[Reading], list[Reading]]) -> Applied | None:

@@ -23,7 +23,7 @@ _FORMERLY = re.compile(
 _FORMER = re.compile(r"\b(?:former|ex-|erstwhile)\s?((?:\S{1,30}\s){1,3})", re.IGNORECASE)
 _NOW = re.compile(r"\b(?:now|currently|today|to|into)\b", re.IGNORECASE)
 _CHANGE = re.compile(r"\b(?:mov(?:ed?|es|ing)|relocat(?:ed?|es|ing)|transferred|switched)\b", re.I)
-_FROM = re.compile(r"\bfrom\s(?:\S{1,30}\s){0,3}$", re.IGNORECASE)
+_FROM = re.compile(r"\bfrom\s(?:(?!(?:in)?to\s)\S{1,30}\s){0,3}$", re.IGNORECASE)
 _REPLACING = re.compile(
     r"\b(?:replac(?:ed|es|ing)|succeed(?:ed|s|ing)|took over from|taking over from|ousted)\s"
     r"(?:\S{1,30}\s){0,2}$",

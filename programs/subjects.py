@@ -13,6 +13,7 @@ from .names import Name, fold_name, holds, names
 from .standing import statements
 from .wording import LONGEST, word_set
 
+_PARTICLES = frozenset({"of", "the", "and", "de", "la", "for", "in"})
 _WHOLE = 20_000  # ours: of a document, to see whether it ever names the thing asked about
 _HEAD = 400  # ours: of a document, to see what its subject is
 _BORN = re.compile(
@@ -114,7 +115,7 @@ def about_another(question: str, side: Side) -> bool:
     "Embraer, the maker of jets, keeps its headquarters in X" says nothing of Boeing's, even in a
     document that also names Boeing.
     """
-    near = _near(side).lstrip()
+    near = _near(side).lstrip().removeprefix("The ")
     first = next(iter(names(near)), None)
     if not names(question) or first is None or not near.startswith(first.text):
         return False
@@ -123,8 +124,9 @@ def about_another(question: str, side: Side) -> bool:
     said = said[said.find(",", 1) :] if said.startswith(",") else said
     if any(_stands_alone(name, said) for name in names(question)):
         return False
-    shared = {token for name in names(question) for token in name.tokens}
-    return not shared & set(first.tokens) and first.text.casefold() not in side.answer.casefold()
+    # "University of Tarn" and "College of Lomma" share no more than a particle.
+    shared = {t for name in names(question) for t in name.tokens} & set(first.tokens)
+    return not shared - _PARTICLES and first.text.casefold() not in side.answer.casefold()
 
 
 def kind_of(name: Name, side: Side) -> str:

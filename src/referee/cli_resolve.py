@@ -51,6 +51,12 @@ PROGRAMS = ("direct", "icl", "macr", "macr-paper", "vote")
 @click.option(
     "--role", "roles", multiple=True, metavar="ROLE=MODEL", help="Another model for one role."
 )
+@click.option(
+    "--rules", "rules_file", metavar="FILE", help="Your own rules.yaml instead of the starter base."
+)
+@click.option(
+    "--queue", metavar="FILE", help="Append conflicts that no rule covers to this JSONL file."
+)
 @click.option("--date", metavar="YYYY-MM-DD", help="As-of date. Default: today.")
 @click.option("--budget", metavar="N", help="Stop after N requests, or requests=N,tokens=N,usd=X.")
 @click.option("--concurrency", type=click.IntRange(min=1), help="Requests in flight at once.")
@@ -119,10 +125,23 @@ def _resolve(question: str, documents: list[Any], options: dict[str, Any]) -> An
             question,
             documents,
             lm=lm,
-            program=CLASSES[options["program"]](lms=lms),
+            program=CLASSES[options["program"]](lms=lms, **_settings(options)),
             budget=parse_budget(options["budget"]),
             date=options["date"],
         )
+
+
+def _settings(options: dict[str, Any]) -> dict[str, Any]:
+    """Settings of MACR that files bring; other programs have neither rules nor a queue."""
+    given = {k: options[k] for k in ("rules_file", "queue") if options[k]}
+    if given and not options["program"].startswith("macr"):
+        names = ", ".join("--" + k.removesuffix("_file") for k in given)
+        raise click.UsageError(f"{options['program']} takes no {names}: choose --program macr.")
+    if "rules_file" in given:
+        from referee.cli_rules import load_rules
+
+        given["rules"] = load_rules(given.pop("rules_file"))
+    return given
 
 
 def _roles(options: dict[str, Any]) -> list[tuple[str, str]]:

@@ -245,3 +245,48 @@ def test_rules_are_listed_shown_and_checked(capsys, tmp_path):
     code, _, err = run(capsys, "rules", "list", "--rules", str(bad))
     assert code == 2
     assert "latest_date" in err or "condition" in err
+
+
+def test_ones_own_rules_and_queue(capsys, tmp_path):
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(
+        "version: 1\nauthoritative: [Valley Weekly]\nrules:\n- id: MINE\n  type: any\n"
+        "  condition: One source is trusted.\n  resolution: Believe the trusted source.\n"
+        "  operator: authoritative_source\n  provenance: user\n"
+    )
+    queue = tmp_path / "queue.jsonl"
+
+    def model(request):
+        if "using only the document" in request.system:
+            return "Austin, Texas" if "Austin" in request.user else "Palo Alto"
+        return "Palo Alto"
+
+    with FakeServer(model) as server:
+        args = ["--lm", "openai/own", "--api-base", server.url, "--example", "tesla"]
+        code, out, _ = run(capsys, "resolve", *args, "--rules", str(rules))
+        assert code == 0
+        assert out.startswith("Palo Alto\n")
+        assert "MINE" in out
+        rules.write_text("version: 1\nrules: []\n")
+        args += ["--rules", str(rules), "--queue", str(queue)]
+        code, out, _ = run(capsys, "resolve", *args)
+        assert code == 0
+        assert "not resolved" in " ".join(out.split())
+    assert json.loads(queue.read_text())["type"] == "temporal"
+
+
+def test_rules_are_for_macr_only(capsys):
+    args = [
+        "resolve",
+        "--example",
+        "tesla",
+        "--lm",
+        "openai/x",
+        "--program",
+        "vote",
+        "--queue",
+        "q",
+    ]
+    code, _, err = run(capsys, "resolve", *args)
+    assert code == 2
+    assert "takes no --queue" in err
