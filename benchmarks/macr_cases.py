@@ -26,7 +26,9 @@ HERE = Path(__file__).parent / "cases"
 @click.command()
 @click.argument(
     "kind",
-    type=click.Choice(["temporal", "temporal_held_out", "temporal_third", "shapes", "hostile"]),
+    type=click.Choice(
+        ["temporal", "temporal_held_out", "temporal_third", "temporal_fresh", "shapes", "hostile"]
+    ),
 )
 @click.option("--lm")
 @click.option("--programs", default="macr")

@@ -65,7 +65,7 @@ CASES = {
     "will move": ("latest_date", HQ, at("Austin", "2020"), at("Berlin", "2024", "Tesla will move its headquarters to {} in 2028."), 0),
     "not yet in force, other undated": ("latest_date", HQ, at("Austin"), at("Berlin", "", "Tesla will move its headquarters to {} in 2028."), 0),
     "both not yet in force": ("latest_date", HQ, at("Rome", "", "From 2031, the headquarters of Tesla is in {}."), at("Berlin", "", "From 2030, the headquarters of Tesla is in {}."), None),
-    "document from the future": ("latest_date", HQ, at("Austin", "2020"), at("Berlin", "2033-01-01"),, 0),
+    "document from the future": ("latest_date", HQ, at("Austin", "2020"), at("Berlin", "2033-01-01"), 0),
     "observed in the future": ("latest_date", HQ, at("Austin", "2020"), at("Berlin", "2025", "As of 2031, the headquarters of Tesla is in {}."), 0),
     "until 2015": ("latest_date", CEO, side("Ann", "Ann was CEO of Acme until 2015.", date="2024"), side("Bob", "Bob is the CEO of Acme.", date="2016"), 1),
     "formerly": ("latest_date", HQ, at("Palo Alto", "2024", "Tesla was formerly headquartered in {}."), at("Austin", "2022"), 1),
