@@ -18,6 +18,7 @@ from .conflicts import Judgment, Side
 from .operators import OPERATORS
 from .outcomes import failure_notes
 from .rules import RuleBase
+from .shapes import questions_list
 
 RULE_CONFIDENCE = 0.75  # ours: of a rule that was never verified, until tuning calibrates it
 FALLBACK_CONFIDENCE = 0.5  # ours: a provisional judgment is worth no more than a coin
@@ -149,7 +150,9 @@ def _with(found: Findings, side: int, shape: str) -> list[int]:
 
 
 def _listed(found: Findings, side: int) -> list[int]:
-    """Sides that are right beside ``side``; only code is trusted to tell a list from a conflict."""
+    """Sides to name beside ``side``: several were asked for, and code says they are a list."""
+    if not questions_list(found.question):
+        return []
     sure = {(p.first, p.second) for p in found.pairs if p.relation.by == "code"}
     return [i for i in _with(found, side, "list") if (min(i, side), max(i, side)) in sure]
 
