@@ -18,7 +18,7 @@ from ..runtime.records import Answer, Document
 from ..signatures import AnswerPair, RelateAnswers
 from .assessment import Knowledge
 from .base import Case
-from .clusters import cluster_answers
+from .clusters import cluster_answers, same_answer
 from .conflicts import Relation, Side
 from .evidence import find_evidence
 from .failures import failure
@@ -120,6 +120,9 @@ def make_sides(
 ) -> list[Side]:
     """Sides from the answers of the contexts and of C0, in order of appearance.
 
+    An external C0 that states just one of the contexts' answers backs that side: taken as an
+    authority it does better than read once more for an answer of its own (design §9).
+
     Args:
         question: What is asked.
         answers: One per document.
@@ -128,45 +131,44 @@ def make_sides(
     """
     by_id = {d.id: d for d in documents}
     given = [a for a in answers if a.status == "answered"]
-    basic = knowledge.answer if knowledge.answer and knowledge.answer.text else None
-    texts = [a.text for a in given] + ([basic.text] if basic else [])
-    return [
-        _side(question, [given[i] for i in members if i < len(given)], by_id, knowledge)
-        if max(members) < len(given)
-        else _with_basic(question, [given[i] for i in members if i < len(given)], by_id, knowledge)
-        for members in cluster_answers(texts)
+    sides = [
+        _side([given[i] for i in members], by_id)
+        for members in cluster_answers([a.text for a in given])
     ]
+    if knowledge.branch == "external":
+        stated = [
+            i
+            for i, side in enumerate(sides)
+            if find_evidence(side.answer, question, knowledge.text)
+        ]
+        if len(stated) == 1:
+            return [_backed(s, "external") if i in stated else s for i, s in enumerate(sides)]
+    return _with_basic(question, sides, knowledge)
 
 
-def _side(
-    question: str, answers: Sequence[Answer], by_id: dict[str, Document], knowledge: Knowledge
-) -> Side:
+def _side(answers: Sequence[Answer], by_id: dict[str, Document]) -> Side:
     texts = [a.text for a in answers]
-    documents = tuple(by_id[a.document_id or ""] for a in answers)
-    answer = max(texts, key=texts.count)
     return Side(
-        answer=answer,
-        documents=documents,
+        answer=max(texts, key=texts.count),
+        documents=tuple(by_id[a.document_id or ""] for a in answers),
         snippets=tuple(a.evidence for a in answers),
         sources=independent_sources(answers, by_id),
-        basic="external" if _backs(knowledge, answer, question) else "",
     )
 
 
-def _with_basic(
-    question: str, answers: Sequence[Answer], by_id: dict[str, Document], knowledge: Knowledge
-) -> Side:
-    branch: Any = knowledge.branch
-    if answers:
-        return _side(question, answers, by_id, knowledge).model_copy(update={"basic": branch})
+def _with_basic(question: str, sides: list[Side], knowledge: Knowledge) -> list[Side]:
+    """The sides with A_init: it backs the first equal one, or is a side of its own."""
     answer = knowledge.answer.text if knowledge.answer else ""
+    branch: Any = knowledge.branch
+    if not answer:
+        return sides
+    for i, side in enumerate(sides):
+        if same_answer(side.answer, answer):
+            return [*sides[:i], _backed(side, branch), *sides[i + 1 :]]
     evidence = find_evidence(answer, question, knowledge.text)
     text = evidence.text if evidence else knowledge.text[:SNIPPET_CHARS]
-    return Side(answer=answer, basic=branch, basic_text=text)
+    return [*sides, Side(answer=answer, basic=branch, basic_text=text)]
 
 
-def _backs(knowledge: Knowledge, answer: str, question: str) -> bool:
-    """Whether an external context states this answer though it was not read as its answer."""
-    if knowledge.branch != "external" or (knowledge.answer and knowledge.answer.text):
-        return False
-    return find_evidence(answer, question, knowledge.text) is not None
+def _backed(side: Side, branch: Any) -> Side:
+    return side.model_copy(update={"basic": branch})
