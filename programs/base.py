@@ -18,7 +18,7 @@ from ..runtime.documents import as_documents, as_question
 from ..runtime.exchange import Channel
 from ..runtime.meter import Budget, Meter, metered
 from ..runtime.passages import fit
-from ..runtime.records import Document, Verdict
+from ..runtime.records import Document, Status, Verdict
 from .steps import Clock, Driver, Steps
 
 READING_TOKENS = 2500  # ours: leaves room for instructions and demonstrations in a 4,096 window
@@ -147,11 +147,17 @@ class Program(dspy.Module):
                 "date": case.date,
                 "documents": tuple(case.documents),
                 "usage": case.meter.usage(),
+                "status": _status(verdict, case.meter),
                 "timings": {k: round(v, 4) for k, v in {**clock.seconds, "total": total}.items()},
                 "notes": (*verdict.notes, *case.meter.notes),
             }
         )
         return dspy.Prediction(answer=complete.answer, verdict=complete)
+
+
+def _status(verdict: Verdict, meter: Meter) -> Status:
+    """The verdict's own status, unless a request was refused for want of budget."""
+    return "budget" if meter.exhausted and not verdict.status.endswith("error") else verdict.status
 
 
 def as_of(date: Any) -> str:

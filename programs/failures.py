@@ -12,8 +12,18 @@ from ..errors import BudgetExceeded
 
 FailureStatus = Literal["parse_error", "provider_error", "budget"]
 
-_URL = re.compile(r"\bhttps?://[^\s'\"<>)]+|\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b|\blocalhost:\d+\b")
-_KEY = re.compile(r"\b(?:sk|pk|key|Bearer)[-_ ][A-Za-z0-9_\-]{8,}", re.I)
+_URL = re.compile(
+    r"\b[a-z][a-z0-9+.-]{1,20}://[^\s'\"<>)]+"
+    r"|\[[0-9a-f:.]{2,45}\](?::\d+)?"
+    r"|\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b"
+    r"|\b[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}:\d{2,5}\b",
+    re.I,
+)
+_KEY = re.compile(
+    r"\b(?:Bearer|Basic)\s+\S+|\b(?:sk|pk|key|gsk|hf|xai|AIza)[-_ ]?[A-Za-z0-9_\-]{8,}"
+    r"|\b(?=[A-Za-z0-9_-]*\d)[A-Za-z0-9_-]{28,}\b|[^\s/@]{1,80}:[^\s/@]{1,80}@",
+    re.I,
+)
 _LONGEST = 300  # characters of a provider's own words
 
 
@@ -37,7 +47,7 @@ def failure(error: Exception) -> tuple[FailureStatus, str]:
 def redacted(text: str) -> str:
     """A provider's message without addresses and keys, cut to a readable length."""
     for name, value in os.environ.items():
-        if name.endswith(("_API_KEY", "_TOKEN", "_API_BASE", "_BASE_URL")) and len(value) > 5:
+        if name.endswith(("_API_KEY", "_TOKEN", "_API_BASE", "_BASE_URL")) and len(value) > 3:
             text = text.replace(value, "<removed>")
     return _short(_KEY.sub("<removed>", _URL.sub("<address>", text)), _LONGEST)
 

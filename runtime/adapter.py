@@ -28,6 +28,7 @@ from .meter import current_meter
 
 _THINK = re.compile(r"<think>.*?(</think>|\Z)", re.S)
 _FENCE = re.compile(r"\A```\w*\n(.*?)\n?```\Z", re.S)
+_MARKER = re.compile(r"\[\[ ## \w{1,40} ## \]\]")
 _NOTHING = frozenset({"none", "null", "n/a", "na", "unknown", ""})
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 
@@ -91,7 +92,7 @@ class CompactAdapter(dspy.Adapter):
         text = _THINK.sub("", completion).strip()
         plain = _plain_field(signature)
         if plain:
-            return {plain: _FENCE.sub(r"\1", text).strip()}
+            return {plain: _unwrapped(_FENCE.sub(r"\1", text).strip(), plain)}
         found = _object(text, signature)
         fields: dict[str, Any] = {}
         for name, field in signature.output_fields.items():
@@ -173,6 +174,22 @@ def _type_name(annotation: Any) -> str:
 def _model_key(name: str, field: Any) -> str:
     note = f" ({field.description})" if field.description else ""
     return f'"{name}": {_type_name(field.annotation)}{note}'
+
+
+def _unwrapped(text: str, field: str) -> str:
+    """A plain answer that came as JSON or under dspy's headers all the same."""
+    if text.startswith("{"):
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+        if isinstance(found, dict) and field in found:
+            current_meter().repaired()
+            return str(found[field] or "").strip()
+    if text.startswith("[["):
+        current_meter().repaired()
+        return _MARKER.sub("", text).strip()
+    return text
 
 
 def _object(text: str, signature: Any) -> dict[str, Any]:

@@ -116,11 +116,17 @@ def _remote(model: str, api_base: str | None, options: dict[str, Any]) -> dspy.L
 
 
 def _with_path(api_base: str) -> str:
-    parts = urlsplit(api_base)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
+    try:
+        parts = urlsplit(api_base)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        known = False
+    if not known:
         raise InputError(
             f"--api-base is {api_base!r}: give an address like http://127.0.0.1:8000/v1."
         )
+    if parts.username or parts.password:
+        raise InputError("--api-base holds a password: give it as OPENAI_API_KEY instead.")
     return api_base.rstrip("/") + ("" if parts.path.strip("/") else "/v1")
 
 

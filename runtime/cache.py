@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -70,9 +71,9 @@ class ReplyCache:
         """The outputs stored under ``key``; None when there are none or they cannot be read."""
         try:
             found = self._cache.get(key)
-        except (OSError, sqlite3.Error, ValueError):
+        except (OSError, sqlite3.Error, ValueError, zlib.error, RecursionError, KeyError):
             return None
-        return found if isinstance(found, list) else None
+        return found if _is_reply(found) else None
 
     def put(self, key: str, outputs: list[Any]) -> str:
         """Store outputs; returns an empty text, or why they could not be stored."""
@@ -88,6 +89,15 @@ class ReplyCache:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ReplyCache:
         return self
+
+
+def _is_reply(found: Any) -> bool:
+    """Outputs as dspy gives them: texts, or mappings with a text."""
+    return (
+        isinstance(found, list)
+        and bool(found)
+        and all(isinstance(o.get("text") if isinstance(o, dict) else o, str) for o in found)
+    )
 
 
 def _dump(value: Any) -> Any:

@@ -87,7 +87,7 @@ def _rows(path: Path) -> Iterator[tuple[int, Any]]:
             continue
         try:
             yield number, json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(
                 f"{path}, row {number} is not JSON ({error}): write one object with 'text' a line."
             ) from None
@@ -125,8 +125,24 @@ def _document(item: Any, number: int) -> Document:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         raise InputError(f"Document {number}, field '{field}': {_reason(first)}.") from None
-    _encodable(document.text, f"Document {number}")
+    _check_text(document, number)
     return document
+
+
+def _check_text(document: Document, number: int) -> None:
+    for name in ("text", "id", "title", "source", "url", "date"):
+        _encodable(getattr(document, name), f"Document {number}, field '{name}'")
+    try:
+        metadata = json.dumps(dict(document.metadata), ensure_ascii=False)
+        _encodable(metadata, f"Document {number}, field 'metadata'")
+        document.model_dump_json()
+    except (TypeError, ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"Document {number}, field 'metadata' is no JSON ({type(error).__name__}): give plain "
+            "values, not nested deeper than a few levels."
+        ) from None
 
 
 def _reason(error: Any) -> str:

@@ -9,7 +9,9 @@ to be of a class of ours.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -26,11 +28,17 @@ from .meter import current_meter
 
 Outputs = list[Any]
 _FALLBACKS = "referee_fallbacks"  # an attribute, so that copies of an LM keep them
+LONGEST_PAUSE = 30.0  # seconds; a server that asks for more has failed
 GARBLED_TRIES = 3
 LOCAL_PREFIX = "referee-local"  # providers of embedded models start with it: they cost nothing
 
 _in_flight: dict[object, Future[Outputs]] = {}
 _lock = threading.Lock()
+
+
+def pause(failed: int, asked: float | None) -> float:
+    """Seconds before the next try: what the server asks for, else 1, 2, 4, ..."""
+    return asked if asked is not None else min(2.0**failed, LONGEST_PAUSE)
 
 
 class _LeaderGone(Exception):  # noqa: N818 - a signal between equal requests, never shown
@@ -95,8 +103,9 @@ def _ask_one(lm: dspy.BaseLM, messages: Any, options: dict[str, Any]) -> Outputs
             continue
     with request.leading(), request.limiter.slot():
         while request.outputs is None:
+            time.sleep(request.pause)
             with request.attempt() as sent:
-                request.outputs = lm(messages=messages, **sent)
+                request.outputs = request.once(messages=messages, **sent)
     return request.outputs
 
 
@@ -110,8 +119,9 @@ async def _aask_one(lm: dspy.BaseLM, messages: Any, options: dict[str, Any]) -> 
     with request.leading():
         async with request.limiter.aslot():
             while request.outputs is None:
+                await asyncio.sleep(request.pause)
                 with request.attempt() as sent:
-                    request.outputs = await lm.acall(messages=messages, **sent)
+                    request.outputs = await request.once.acall(messages=messages, **sent)
     return request.outputs
 
 
@@ -162,8 +172,15 @@ class _Request:
         self.limiter: Limiter = limiter(identity(lm))
         self.outputs: Outputs | None = None
         self._garbled = 0
+        self._failed = 0
+        self.pause = 0.0  # seconds to wait before the next try
+        # Retries are ours, so that each is bounded by the budget and counted.
+        self.once = lm.copy()
+        self.once.num_retries = 0
+        self.once.history = lm.history
         self.leader: Future[Outputs] = Future()
-        self.key = request_key(lm.model, messages, {**getattr(lm, "kwargs", {}), **options})
+        own = getattr(lm, "kwargs", {})
+        self.key = request_key(lm.model, messages, {**own, **options, "served_at": _place(lm)})
         # A thread that waits for a coroutine of its own loop would wait for ever: twins do not mix.
         self._flight = (twin, identity(lm), self.key)
 
@@ -215,21 +232,35 @@ class _Request:
         self.meter.reserve()
         probe = _Probe(self.lm)
         try:
-            with probe.listening(), adapter_message_call(self.lm, self.messages):
+            with probe.listening(), adapter_message_call(self.once, self.messages):
                 yield sent
         except dspy.LMInvalidRequestError as error:
             if not remember_refusal(self.lm, error, sent):
                 raise
-        except dspy.LMProviderError as error:
-            # A page of a proxy or garbled JSON under status 200: dspy does not ask again.
-            self._garbled += 1
-            if getattr(error, "status", None) != 200 or self._garbled >= GARBLED_TRIES:
+        except dspy.LMError as error:
+            if not self._again(error):
                 raise
         finally:
             if self.outputs is not None and not probe.heard:
                 self.meter.settle_cached(reserved=True)  # dspy's own cache had it
             else:
                 self.meter.settle(probe.usage, probe.cost(failed=self.outputs is None))
+
+    def _again(self, error: dspy.LMError) -> bool:
+        """Whether to try once more, and after which pause."""
+        if getattr(error, "status", None) == 200:
+            # A page of a proxy or garbled JSON: dspy does not count it as worth another try.
+            self._garbled += 1
+            return self._garbled < GARBLED_TRIES
+        retries = getattr(self.lm, "num_retries", 0)
+        asked = getattr(error, "retry_after", None)
+        if not dspy.is_retryable_lm_error(error) or self._failed >= retries:
+            return False
+        if asked is not None and asked > LONGEST_PAUSE:
+            return False
+        self.pause = pause(self._failed, asked)
+        self._failed += 1
+        return True
 
     def _end(self, error: Exception | None) -> None:
         cache = current_cache()
@@ -243,6 +274,18 @@ class _Request:
             self.leader.set_result(self.outputs or [])
         else:
             self.leader.set_exception(error)
+
+
+def _place(lm: dspy.BaseLM) -> str | None:
+    """Which server answers, as a digest: servers at two addresses may use one model name.
+
+    An embedded model listens elsewhere in each process; its weights stand in its name.
+    """
+    kwargs = getattr(lm, "kwargs", {})
+    base = kwargs.get("api_base") or kwargs.get("base_url")
+    if not base or lm.model.startswith(LOCAL_PREFIX):
+        return None
+    return hashlib.sha256(str(base).encode()).hexdigest()
 
 
 class _Probe:

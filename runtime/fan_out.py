@@ -43,11 +43,15 @@ def fan_out(
     if len(calls) == 1:
         outcomes = [_run(parent, calls[0])]
     else:
-        with ThreadPoolExecutor(max_workers=min(MAX_THREADS, len(calls))) as pool:
+        pool = ThreadPoolExecutor(max_workers=min(MAX_THREADS, len(calls)))
+        try:
             futures = [
                 pool.submit(contextvars.copy_context().run, _run, parent, call) for call in calls
             ]
             outcomes = [future.result() for future in futures]
+        finally:
+            # On Ctrl-C nobody waits for requests in flight; otherwise all have ended by now.
+            pool.shutdown(wait=False, cancel_futures=True)
     return _join(parent, outcomes, return_exceptions)
 
 

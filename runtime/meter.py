@@ -33,7 +33,7 @@ class Budget:
     def __post_init__(self) -> None:
         for name in ("requests", "tokens", "usd"):
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not value > 0):
+            if value is not None and (isinstance(value, bool) or not 0 < value < float("inf")):
                 raise InputError(f"Budget {name} is {value!r}: give a positive number.")
 
 
@@ -49,12 +49,17 @@ class _Count:
 
 
 class Meter:
-    """Counts requests, tokens and dollars of one run, and stops it when the budget is spent."""
+    """Counts requests, tokens and dollars of one run, and stops it when the budget is spent.
+
+    Attributes:
+        exhausted: Whether a request was refused because the budget is spent.
+    """
 
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = budget or Budget()
         self._count = _Count()
         self._in_flight = 0
+        self.exhausted = False
         self._notes: dict[str, None] = {}
         self._lock = threading.Lock()
 
@@ -67,6 +72,7 @@ class Meter:
         with self._lock:
             reason = self._spent()
             if reason:
+                self.exhausted = True
                 raise BudgetExceeded(f"The budget is spent: {reason}.")
             self._in_flight += 1
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import logging
+import os
 import sys
 import warnings
 from typing import Any
@@ -12,6 +15,7 @@ import click
 
 from referee import __version__
 from referee.errors import InputError, RefereeError
+from referee.printable import printable
 
 COMMANDS = {
     "models": "referee.cli_models",
@@ -46,28 +50,44 @@ def cli() -> None:
 
 def main(args: list[str] | None = None) -> Any:
     """Entry point: every error on purpose becomes one sentence and an exit code."""
+    _prepare()
+    try:
+        return cli.main(args=args, prog_name="referee", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.exceptions.Abort:
+        click.echo("Interrupted.", err=True)
+        sys.stdout.flush()
+        # Worker threads may wait for a server for minutes, and a normal exit would join them.
+        os._exit(130)
+    except (click.ClickException, RefereeError) as error:
+        _say(error)
+        usage = isinstance(error, InputError)
+        sys.exit(2 if usage else getattr(error, "exit_code", 1))
+    except BrokenPipeError:
+        # The reader of our output (head, less) has gone: nothing more to say, to anyone.
+        os._exit(0)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            click.echo(f"Error: the output cannot be written ({error.strerror}).", err=True)
+        sys.exit(1)
+
+
+def _prepare() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character gets its escape instead of an error.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     # What these say is for programmers: tracebacks of handled failures, notes on cut replies.
     for name in ("LiteLLM", "dspy.clients.lm"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     # litellm makes pydantic warn about its own types; a user can do nothing about it.
     warnings.filterwarnings("ignore", category=UserWarning, module=r"pydantic\.")
-    try:
-        return cli.main(args=args, prog_name="referee", standalone_mode=False)
-    except click.exceptions.Abort:
-        click.echo("Interrupted.", err=True)
-        sys.exit(130)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except click.exceptions.Exit as stop:
-        sys.exit(stop.exit_code)
-    except InputError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(2)
-    except RefereeError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(1)
-    except BrokenPipeError:
-        # The reader of our output (head, less) has gone: nothing more to say, to anyone.
-        sys.stderr.close()
-        sys.exit(0)
+
+
+def _say(error: Exception) -> None:
+    with contextlib.suppress(OSError):
+        if isinstance(error, click.ClickException):
+            error.show()
+        else:
+            click.echo(f"Error: {printable(str(error))}", err=True)

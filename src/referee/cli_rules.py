@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from referee.errors import InputError
+from referee.printable import printable
 
 
 @click.group()
@@ -33,7 +34,8 @@ def list_rules(path: str | None, as_json: bool) -> None:
     for rule in base.rules:
         measured = "-" if rule.support is None else f"{rule.support:.2f}"
         how = rule.operator or "in words"
-        click.echo(f"{rule.id:<5} {rule.type:<14} {how:<26} {measured:>5}  {rule.resolution}")
+        line = f"{rule.id:<5} {rule.type:<14} {how:<26} {measured:>5}  {rule.resolution}"
+        click.echo(printable(line))
 
 
 @command.command()
@@ -47,7 +49,7 @@ def show(rule_id: str, path: str | None) -> None:
         known = ", ".join(r.id for r in base.rules)
         raise InputError(f"There is no rule {rule_id!r}: the base has {known}.")
     for name, value in found.model_dump().items():
-        click.echo(f"{name + ':':<12} {'-' if value in (None, '') else value}")
+        click.echo(printable(f"{name + ':':<12} {'-' if value in (None, '') else value}"))
 
 
 @command.command()
@@ -58,7 +60,7 @@ def lint(path: str | None) -> None:
 
     complaints = check(load_rules(path))
     for complaint in complaints:
-        click.echo(complaint)
+        click.echo(printable(complaint))
     if complaints:
         raise click.exceptions.Exit(1)
     click.echo("No complaint.", err=True)

@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 EVERY = 5.0  # seconds between plain lines
@@ -15,7 +15,7 @@ EVERY = 5.0  # seconds between plain lines
 @contextmanager
 def pulling() -> Iterator[Callable[[Any], None]]:
     """A callback for `runtime.weights.ensure` that shows how far the weights are."""
-    if sys.stderr.isatty():
+    if sys.stderr and sys.stderr.isatty():
         with _bars() as bars:
             tasks: dict[str, Any] = {}
 
@@ -50,7 +50,7 @@ def stages() -> Iterator[None]:
     """Show the stages of programs that run inside."""
     from referee.programs.steps import listener
 
-    if sys.stderr.isatty():
+    if sys.stderr and sys.stderr.isatty():
         with _stage_bars() as show:
             token = listener.set(show)
             try:
@@ -66,8 +66,10 @@ def stages() -> Iterator[None]:
 
 
 def _line(text: str) -> None:
-    sys.stderr.write(text + "\n")
-    sys.stderr.flush()
+    # A closed or full stderr must not cost the answer.
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
 
 
 @contextmanager

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
+from rich.markup import escape as escape_markup
 from rich.table import Table
 
+from referee.printable import printable
 from referee.runtime.records import Answer, Document, Usage, Verdict
 
+_NARROWEST = 40  # columns; below, nothing could be read
 _SNIPPET = 240  # characters of a snippet in the table
 
 
@@ -17,7 +19,7 @@ def print_verdict(
     verdict: Verdict, console: Console | None = None, *, explain: bool = False
 ) -> None:
     """Print a verdict on stdout; with ``explain`` the stages too."""
-    out = console or Console(highlight=False)
+    out = console or Console(highlight=False, width=max(_NARROWEST, Console().width))
     out.print(f"[bold]{escape(headline(verdict))}[/bold]")
     if verdict.explanation:
         out.print(escape(verdict.explanation))
@@ -32,6 +34,11 @@ def print_verdict(
     for note in verdict.notes:
         out.print(f"[dim]note: {escape(note)}[/dim]")
     out.print(f"[dim]{escape(cost_line(verdict))}[/dim]")
+
+
+def escape(text: str) -> str:
+    """A text as rich shows it literally, and as no terminal obeys it."""
+    return escape_markup(printable(text))
 
 
 def headline(verdict: Verdict) -> str:

@@ -117,7 +117,7 @@ def test_a_missing_key_is_exit_1(capsys):
 
 
 def test_a_dead_server_is_exit_1(capsys, monkeypatch):
-    monkeypatch.setattr("dspy.clients.execution._delay", lambda *_: 0)
+    monkeypatch.setattr("referee.runtime.exchange.pause", lambda *_: 0)
     args = ["--lm", "openai/x", "--api-base", "http://127.0.0.1:9"]
     code, out, _ = run(capsys, "resolve", "--example", "tesla", *args)
     assert code == 1
@@ -290,3 +290,81 @@ def test_rules_are_for_macr_only(capsys):
     code, _, err = run(capsys, "resolve", *args)
     assert code == 2
     assert "takes no --queue" in err
+
+
+def test_terminal_control_is_shown_and_not_obeyed(capsys, served, tmp_path):
+    path = tmp_path / "d.jsonl"
+    path.write_text(json.dumps({"text": "two \x1b[2J moons", "id": "\x1b]52;c;AAAA\x07x"}) + "\n")
+    code, out, _ = run(capsys, "resolve", "How many?", "--docs", str(path), *served)
+    assert code == 0
+    assert "\x1b" not in out
+    assert "\x07" not in out
+    assert "x1b" in out
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ('{"text": "a", "source": "b\\ud800"}', "field 'source'"),
+        ('{"text": "a", "metadata": {"x": "\\ud800"}}', "metadata"),
+        ("[" * 100_000, "not JSON"),
+        ('{"text": "a", "metadata": {"x": ' + "[" * 900 + "]" * 900 + "}}", "metadata"),
+    ],
+)
+def test_hostile_rows_are_one_sentence(capsys, served, tmp_path, row, says):
+    path = tmp_path / "d.jsonl"
+    path.write_text(row)
+    code, _, err = run(capsys, "resolve", "How many?", "--docs", str(path), *served)
+    assert code == 2
+    assert says in err
+
+
+@pytest.mark.parametrize("value", ["http://[", "http://u:secret@h/v1", "http://h:99999", "h"])
+def test_bad_addresses_are_refused_without_echoing_a_password(capsys, value):
+    args = ["resolve", "--example", "tesla", "--lm", "openai/x", "--api-base", value]
+    code, out, err = run(capsys, *args)
+    assert code == 2
+    assert "secret" not in out + err
+
+
+@pytest.mark.parametrize("value", ["usd=inf", "usd=nan", "1e400", "-1"])
+def test_budgets_that_bound_nothing(capsys, value):
+    args = ["resolve", "--example", "tesla", "--lm", "openai/x", "--budget", value]
+    assert run(capsys, *args)[0] == 2
+
+
+def test_ctrl_c_ends_a_run_at_once(tmp_path):
+    import signal
+
+    with FakeServer(lambda _: Fault("stall", seconds=60)) as server:
+        command = [sys.executable, "-m", "referee", "resolve", "--example", "mars-moons"]
+        command += ["--lm", "openai/x", "--api-base", server.url, "--program", "vote"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while not server.requests and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert b"Interrupted." in err
+    assert b"Traceback" not in err
+
+
+def test_an_ascii_terminal_gets_escapes(tmp_path):
+    import os
+
+    (tmp_path / "a.txt").write_text("火星有两颗卫星。")
+    with FakeServer(lambda _: "两颗卫星") as server:
+        command = [
+            sys.executable,
+            "-m",
+            "referee",
+            "resolve",
+            "?",
+            "--doc",
+            str(tmp_path / "a.txt"),
+        ]
+        command += ["--lm", "openai/x", "--api-base", server.url, "--program", "vote"]
+        env = {**os.environ, "PYTHONIOENCODING": "ascii", "REFEREE_CACHE": str(tmp_path)}
+        done = subprocess.run(command, capture_output=True, env=env, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(rb"\u4e24")

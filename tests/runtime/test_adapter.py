@@ -175,3 +175,16 @@ def test_the_callers_own_adapter_is_counted_too():
     with metered(meter), dspy.context(lm=lm, adapter=Channel(dspy.ChatAdapter())):
         assert dspy.Predict(Plain)(document="d", question="q").answer == "hi"
     assert meter.usage().requests == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ('{"answer": "two"}', "two"),
+        ('{"answer": null}', ""),
+        ("[[ ## answer ## ]]\ntwo\n\n[[ ## completed ## ]]", "two"),
+        ("{not json}", "{not json}"),
+    ],
+)
+def test_a_plain_answer_may_come_wrapped(reply, answer):
+    assert ADAPTER.parse(Plain, reply) == {"answer": answer}

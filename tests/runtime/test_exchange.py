@@ -345,3 +345,55 @@ def test_the_last_failure_is_raised(ask):
     meter, stack = under(lm)
     with stack, metered(meter), pytest.raises(dspy.LMError):
         ask(question="q")
+
+
+def test_retries_are_counted_and_bounded_by_the_budget(ask, monkeypatch):
+    monkeypatch.setattr("referee.runtime.exchange.pause", lambda *_: 0)
+    with FakeServer(lambda _: Fault("status", 500)) as server:
+        lm = dspy.LM("hosted_vllm/m", api_base=server.url, api_key="k", cache=False, num_retries=3)
+        meter, stack = under(lm, Budget(requests=2))
+        with stack, metered(meter), pytest.raises(BudgetExceeded):
+            ask(question="1")
+        assert len(server.requests) == meter.usage().requests == 2
+        meter, stack = under(lm)
+        with stack, metered(meter), pytest.raises(dspy.LMServerError):
+            ask(question="1")
+        assert len(server.requests) == 2 + 4
+        assert meter.usage().requests == 4
+
+
+def test_retry_after_is_honoured_up_to_a_bound(ask):
+    replies = [Fault("status", 429, retry_after=0.2), "a", Fault("status", 429, retry_after=3600)]
+    with FakeServer(scripted(replies)) as server:
+        lm = dspy.LM("hosted_vllm/m", api_base=server.url, api_key="k", cache=False)
+        meter, stack = under(lm)
+        with stack, metered(meter):
+            started = time.monotonic()
+            assert ask(question="1").answer == "a"
+            assert 0.2 <= time.monotonic() - started < 2
+            with pytest.raises(dspy.LMRateLimitError):
+                ask(question="2")
+
+
+def test_a_cached_reply_belongs_to_its_server(ask, tmp_path):
+    for reply in ("from one", "from two"):
+        with FakeServer(lambda _, reply=reply: reply) as server:
+            lm = dspy.LM("hosted_vllm/m", api_base=server.url, api_key="k")
+            meter, stack = under(lm)
+            with stack, metered(meter), caching(ReplyCache(tmp_path)):
+                assert ask(question="q").answer == reply
+
+
+@pytest.mark.parametrize("value", [b"notzlib", [], [5], [["x"]], [{"a": 1}], "text"])
+def test_a_damaged_cache_entry_is_asked_again(ask, tmp_path, value):
+    lm = scripted_lm(in_order(["first", "second"]))
+    cache = ReplyCache(tmp_path)
+    meter, stack = under(lm)
+    with stack, metered(meter), caching(cache):
+        ask(question="q")
+        for key in list(cache._cache):
+            if isinstance(value, bytes):
+                cache._cache._sql("UPDATE Cache SET value = ?", (value,))
+            else:
+                cache._cache.set(key, value)
+        assert ask(question="q").answer == "second"
