@@ -60,7 +60,7 @@ class Analyzer(dspy.Module):
         }
         unclear = [pair for pair, relation in found.items() if relation is None]
         asked: dict[tuple[int, int], Relation] = {}
-        if unclear and asks_model(self.ask_model):
+        if unclear and asks_model(self.ask_model, case, self.relate, "analyzer"):
             asked = yield from self._ask(case, sides, unclear)
         return [
             Pair(i, j, relation or asked.get((i, j)) or UNTYPED)
@@ -91,11 +91,11 @@ class Analyzer(dspy.Module):
         }
 
 
-def asks_model(choice: bool | None) -> bool:
-    """Whether a judgment is worth a request: as chosen, else unless the model is embedded."""
+def asks_model(choice: bool | None, case: Case, predictor: dspy.Predict, role: str) -> bool:
+    """Whether a judgment is worth a request: as chosen, else of any but an embedded model."""
     if choice is not None:
         return choice
-    lm = dspy.settings.lm
+    lm = predictor.lm or case.lms.get(role) or dspy.settings.lm
     return lm is None or not lm.model.startswith(LOCAL_PREFIX)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import dspy
+from dspy.predict.parameter import Parameter
 
-from ..errors import InputError
+from ..errors import ArtifactError, BackboneError, InputError, RefereeError
 from ..metrics import answer_similarity, normalized_uncertainty, relevant_snne, rouge_l, snne
 from ..metrics.refusal import clean_answer, is_no_answer
 from ..metrics.uncertainty import likelihood_weights
@@ -76,6 +77,38 @@ class Gate:
         return uncertainty < self.threshold
 
 
+class GateParameter(Parameter):  # type: ignore[misc,unused-ignore]
+    """The gate as a part of the program's state: saved with it, kept by optimizers.
+
+    Attributes:
+        gate: The gate in force.
+    """
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+
+    def reset(self) -> None:
+        """Copies that optimizers reset keep the gate."""
+
+    def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
+        """The gate as JSON-ready data: a threshold never travels without its equation and k."""
+        return asdict(self.gate)
+
+    def load_state(self, state: dict[str, Any]) -> GateParameter:
+        """Take a saved gate.
+
+        Raises:
+            ArtifactError: The state is no gate.
+        """
+        try:
+            self.gate = Gate(**state)
+        except (TypeError, InputError) as error:
+            raise ArtifactError(
+                f"The saved gate cannot be used ({error}): save it again."
+            ) from None
+        return self
+
+
 @dataclass(frozen=True)
 class Knowledge:
     """What the assessment gives to the agents: (A_init, C0) and how it came about.
@@ -118,7 +151,8 @@ class Assessment(dspy.Module):
         always_internal: bool = False,
     ) -> None:
         super().__init__()
-        self.gate, self.retriever, self.subject = gate, retriever, subject
+        self.tuned = GateParameter(gate)
+        self.retriever, self.subject = retriever, subject
         self.always_internal = always_internal
         self.describe = dspy.Predict(DescribeSubject, **SHORT_ANSWER)
         self.sample = dspy.Predict(SampleAnswer, max_tokens=48, stop=["\n"])
@@ -126,6 +160,11 @@ class Assessment(dspy.Module):
         self.recall = dspy.Predict(RecallKnowledge, temperature=0.0, max_tokens=400)
         self.consult = dspy.Predict(ConsultKnowledge, temperature=0.0, max_tokens=250)
         self.answer = dspy.Predict(AnswerFromKnowledge, **SHORT_ANSWER)
+
+    @property
+    def gate(self) -> Gate:
+        """The gate in force."""
+        return self.tuned.gate
 
     def steps(self, case: Case, *, consults: bool) -> Steps[Knowledge]:
         """Sample, measure, branch, and answer from C0.
@@ -150,8 +189,12 @@ class Assessment(dspy.Module):
     def _subject(self, case: Case) -> Steps[str]:
         if self.subject:
             return self.subject
-        (reply,) = yield Wave("subject", [Call(self.describe, {"question": case.question})])
-        return "" if isinstance(reply, Exception) else clean_answer(reply.subject)
+        call = Call(self.describe, {"question": case.question}, role="sampler")
+        (reply,) = yield Wave("subject", [call])
+        if isinstance(reply, Exception):
+            case.meter.note(f"The subject line could not be had: {failure(reply)[1]}")
+            return ""
+        return clean_answer(reply.subject)
 
     def _samples(self, case: Case, enriched: dict[str, str]) -> Steps[list[_Sample]]:
         """Draw k samples that really differ: each has its own seed and its own cache entry."""
@@ -190,6 +233,8 @@ class Assessment(dspy.Module):
         if self.gate.equation == 2:
             return normalized_uncertainty(snne(similarity, weights), self.gate.k, 2)
         relevance = yield from self._relevance(case, texts)
+        if relevance is None:
+            return None
         if not any(relevance):
             case.meter.note(
                 "The gate is dead for this question: no sampled answer is relevant by "
@@ -198,7 +243,7 @@ class Assessment(dspy.Module):
         value = relevant_snne(similarity, relevance, weights)
         return normalized_uncertainty(value, self.gate.k, 3)
 
-    def _relevance(self, case: Case, texts: list[str]) -> Steps[list[float]]:
+    def _relevance(self, case: Case, texts: list[str]) -> Steps[list[float] | None]:
         if self.gate.relevance == "code":
             return [0.0 if is_no_answer(t) else 1.0 for t in texts]
         if self.gate.relevance == "rouge":
@@ -208,17 +253,22 @@ class Assessment(dspy.Module):
         call = Call(self.judge_relevance, {"question": case.question, "answers": texts})
         (reply,) = yield Wave("relevance", [call])
         if isinstance(reply, Exception) or len(reply.real) != len(texts):
-            case.meter.note("The relevance of the samples could not be judged: code judged it.")
-            return [0.0 if is_no_answer(t) else 1.0 for t in texts]
+            # A threshold belongs to its relevance: another one must not take its place.
+            case.meter.note("The relevance of the samples could not be judged.")
+            return None
         return [float(r) for r in reply.real]
 
     def _internal(self, case: Case, enriched: dict[str, str], found: Knowledge) -> Steps[Knowledge]:
         """Eq. 5 and 6: externalise memory in four parts, then answer strictly from them."""
-        (reply,) = yield Wave("knowledge", [Call(self.recall, enriched)])
+        (reply,) = yield Wave("knowledge", [Call(self.recall, enriched, role="sampler")])
         if isinstance(reply, Exception):
             case.meter.note(f"The model's knowledge could not be had: {failure(reply)[1]}")
             return replace(found, branch="none")
-        notes = "\n".join(part for part in _four_parts(reply) if part)
+        *facts, cutoff = _four_parts(reply)
+        if not any(facts):
+            case.meter.note("The model wrote down nothing it knows: there is no basic context.")
+            return replace(found, branch="none")
+        notes = "\n".join(part for part in (*facts, cutoff) if part)
         return (yield from self._answered(case, replace(found, text=notes)))
 
     def _external(self, case: Case, found: Knowledge) -> Steps[Knowledge]:
@@ -242,12 +292,24 @@ class Assessment(dspy.Module):
 
     def _retrieve(self, question: str) -> Callable[[], Any]:
         retriever = self.retriever
-        return lambda: retriever(question, 1) if retriever else []
+
+        def run() -> Any:
+            try:
+                return retriever(question, 1) if retriever else []
+            except RefereeError:
+                raise
+            except Exception as error:
+                raise BackboneError(f"{type(error).__name__}: {error}") from error
+
+        return run
 
     def _answered(self, case: Case, found: Knowledge) -> Steps[Knowledge]:
         inputs = {"notes": found.text, "question": case.question}
         (reply,) = yield Wave("initial answer", [Call(self.answer, inputs)])
-        return replace(found, answer=read_answer(reply, None, case.question))
+        answer = read_answer(reply, None, case.question)
+        if answer.error:
+            case.meter.note(f"The basic context gave no answer: {answer.error}")
+        return replace(found, answer=answer)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import datetime
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import dspy
@@ -34,6 +34,7 @@ class Case:
         date: The as-of date (MACR's I_time), ISO 8601.
         reading_tokens: Bound on the document text in one prompt, in estimated tokens.
         meter: Where notes for the reader go.
+        lms: Language models of single roles.
     """
 
     question: str
@@ -41,6 +42,7 @@ class Case:
     date: str
     reading_tokens: int
     meter: Meter
+    lms: Mapping[str, dspy.BaseLM] = field(default_factory=dict)
 
     def passage(self, document: Document, share: int = 1) -> str:
         """A document's text as it fits into one prompt beside ``share - 1`` others."""
@@ -131,7 +133,9 @@ class Program(dspy.Module):
     ) -> Iterator[tuple[Case, Driver]]:
         checked = as_documents(documents) if self.needs_documents or documents else []
         meter = Meter(budget)
-        case = Case(as_question(question), checked, as_of(date), self.reading_tokens, meter)
+        case = Case(
+            as_question(question), checked, as_of(date), self.reading_tokens, meter, self.lms
+        )
         clock = Clock()
         with metered(meter), dspy.context(adapter=_channel()):
             yield case, Driver(self.lms, clock)

@@ -62,7 +62,8 @@ def conclude(found: Findings) -> Verdict:
     """Decide and explain."""
     ranked = _ranked(found)
     best, rivals = ranked[0], _rivals(found, ranked)
-    members = [best, *_listed(found, best)]
+    shown = _finest(found, best)
+    members = [shown, *_listed(found, shown)]
     answer = _wording(found, members)
     decisive = [(p, j) for p, j in found.judged if _winner(p, j) == best]
     spent = any(a.status == "budget" for a in found.answers)
@@ -70,7 +71,9 @@ def conclude(found: Findings) -> Verdict:
         answer=answer,
         explanation=_explanation(found, members, decisive, rivals),
         confidence=_confidence(found, best, decisive, rivals),
-        alternatives=tuple(_alternative(found, i) for i in ranked[1:] if i not in members),
+        alternatives=tuple(
+            _alternative(found, i) for i in ranked if i != best and i not in members
+        ),
         conflicts=tuple(_conflict(found, p, j) for p, j in found.judged),
         judgments=tuple(_judgment(n, found, p, j) for n, (p, j) in enumerate(found.judged)),
         rules_used=tuple(dict.fromkeys(j.rule for _, j in decisive if j.rule)),
@@ -135,7 +138,7 @@ def _rivals(found: Findings, ranked: Sequence[int]) -> list[int]:
     """Sides that contradict the best one without a judgment: the conflict is not resolved."""
     best = ranked[0]
     open_pairs = [p for p, j in found.judged if j.winner is None and best in (p.first, p.second)]
-    beaten = {_loser(p, j) for p, j in found.judged if j.winner is not None}
+    beaten = {_loser(p, j) for p, j in found.judged if j.winner is not None and not j.provisional}
     others = (p.second if p.first == best else p.first for p in open_pairs)
     return [i for i in others if i not in beaten]
 
@@ -154,19 +157,33 @@ def _listed(found: Findings, side: int) -> list[int]:
     if not questions_list(found.question):
         return []
     sure = {(p.first, p.second) for p in found.pairs if p.relation.by == "code"}
-    return [i for i in _with(found, side, "list") if (min(i, side), max(i, side)) in sure]
+    listed = [i for i in _with(found, side, "list") if (min(i, side), max(i, side)) in sure]
+    return [i for i in listed if not _disputed(found, i)]
+
+
+def _disputed(found: Findings, side: int) -> bool:
+    """Whether a side lost a conflict, or is in one that nothing decided."""
+    return any(
+        j.winner is None or _loser(p, j) == side
+        for p, j in found.judged
+        if side in (p.first, p.second)
+    )
 
 
 def _wording(found: Findings, members: Sequence[int]) -> str:
     texts = [found.sides[i].answer for i in sorted(members)]
-    if len(texts) > 1:
-        return f"{', '.join(texts[:-1])} and {texts[-1]}"
+    return f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else texts[0]
+
+
+def _finest(found: Findings, side: int) -> int:
+    """The side that says the same more precisely, if nothing disputes it; else the side itself."""
+    general = found.sides[side].answer
     finer = [
-        found.sides[i].answer
-        for i in _with(found, members[0], "refinement")
-        if is_refinement(texts[0], found.sides[i].answer)
+        i
+        for i in _with(found, side, "refinement")
+        if is_refinement(general, found.sides[i].answer) and not _disputed(found, i)
     ]
-    return finer[0] if finer else texts[0]
+    return finer[0] if finer else side
 
 
 def _winner(pair: Pair, judgment: Judgment) -> int | None:

@@ -30,5 +30,11 @@ class Queue:
             return f"The conflict could not be queued in {self.path.name} ({error.strerror})."
         return ""
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.path, self._lock = state["path"], threading.Lock()
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Queue:
         return self

@@ -17,13 +17,16 @@ from .assessment import Assessment, Gate, Knowledge
 from .base import READING_TOKENS, Case, Program
 from .conclusion import Findings, conclude, stages
 from .feedback import Queue
+from .hops import first_hop
 from .icl import layout
-from .outcomes import without_answer
+from .outcomes import failure_notes, without_answer
 from .reading import SHORT_ANSWER, read_answer, read_answers, readings, stating
 from .reasoner import Reasoner, as_queue_line
 from .rules import RuleBase, starter_rules
 from .steps import Call, Steps, Wave
 from .vote import count_votes, ranked_clusters
+
+COMPOSED_CONFIDENCE = 0.5  # ours: one model put the hops together; tuning may calibrate it
 
 Ablation = Literal["", "no assessment"]
 
@@ -95,8 +98,11 @@ class MACR(Program):
         clusters = ranked_clusters(answers, case.documents)
         if len(clusters) == 1:
             return count_votes(answers, case.documents)
-        if not clusters and len(case.documents) > 1:
-            composed = yield from self._composed(case)
+        silent = [a for a in answers if a.status == "no answer"]
+        if not clusters and not silent:
+            return _abstained(answers, Knowledge("not needed"), len(case.documents))
+        if not clusters and len(silent) > 1:
+            composed = yield from self._composed(case, answers)
             if composed is not None:
                 return composed
         knowledge = yield from self.assessment.steps(case, consults="retriever" in self.lms)
@@ -113,20 +119,27 @@ class MACR(Program):
             )
         )
 
-    def _composed(self, case: Case) -> Steps[Verdict | None]:
-        """No context answers alone: an answer across contexts, if a document states it."""
+    def _composed(self, case: Case, answers: tuple[Answer, ...]) -> Steps[Verdict | None]:
+        """No context answers alone: an answer across contexts, when each hop stands in one.
+
+        The last hop is a sentence that holds the answer, the first one of another document that
+        names what the question names; a link between the two is a name that both hold.
+        """
         inputs = {"documents": layout(case), "question": case.question}
         (reply,) = yield Wave("composition", [Call(self.compose, inputs, role="reader")])
         answer = read_answer(reply, None, case.question)
         stated = stating(answer, case)
-        if answer.status != "answered" or not stated:
+        hop = first_hop(case.question, stated, case.documents)
+        if answer.status != "answered" or hop is None:
             return None
-        ids = ", ".join(a.document_id or "" for a in stated)
+        ids = ", ".join(dict.fromkeys((hop.id, stated[0].document_id or "")))
         return Verdict(
             answer=answer.text,
-            explanation=f"No document answers alone; together they give “{answer.text}”, which "
-            f"stands in {ids}.",
-            answers=stated,
+            explanation=f"No document that was read answers alone; together {ids} give "
+            f"“{answer.text}”.",
+            confidence=COMPOSED_CONFIDENCE,
+            answers=(*answers, answer),
+            notes=failure_notes(answers),
         )
 
     def _remember(self, case: Case, sides: Any, pairs: Any, judgments: Any) -> None:

@@ -22,16 +22,17 @@ from ..signatures import (
     ResolveStepByStep,
     SynthesizeAnswer,
 )
-from .analyzer import Pair
+from .analyzer import UNTYPED, Pair, shown
 from .assessment import Assessment, Gate, Knowledge
 from .base import READING_TOKENS, Case, Program
 from .conclusion import Findings, conclude
-from .conflicts import ConflictType, Judgment, Relation, Side
+from .conflicts import Judgment, Relation, Side
+from .failures import failure
 from .feedback import Queue
 from .outcomes import from_single_answer, without_answer
 from .quotes import locate
 from .reading import SHORT_ANSWER, read_answer, read_answers, readings
-from .reasoner import as_queue_line, as_rule_text, winner_index
+from .reasoner import as_queue_line, as_rule_text, by_model, winner_index
 from .rules import RuleBase, starter_rules
 from .steps import Call, Steps, Wave
 
@@ -124,19 +125,22 @@ class PaperMACR(Program):
                 for i, j in candidates
             ],
         )
+        _note_failures(case, "comparisons", replies)
+        # A comparison that failed is no agreement: the pair stays in dispute.
         contradictory = [
             pair
             for pair, reply in zip(candidates, replies, strict=True)
-            if not isinstance(reply, Exception) and reply.contradict
+            if isinstance(reply, Exception) or reply.contradict
         ]
         extracted = yield Wave(
             "snippets", [self._extraction(case, sides, p) for p in contradictory]
         )
+        _note_failures(case, "extractions", extracted)
         pairs = []
         for (i, j), reply in zip(contradictory, extracted, strict=True):
             failed = isinstance(reply, Exception)
-            kind: ConflictType = "other" if failed else reply.type
-            pairs.append(Pair(i, j, Relation(contradiction=True, type=kind, by="model")))
+            found = UNTYPED if failed else Relation(contradiction=True, type=reply.type, by="model")
+            pairs.append(Pair(i, j, found))
             if not failed:
                 sides[i] = _with_snippet(sides[i], reply.first_snippet)
                 sides[j] = _with_snippet(sides[j], reply.second_snippet)
@@ -160,16 +164,23 @@ class PaperMACR(Program):
         self, case: Case, sides: Sequence[Side], pairs: Sequence[Pair]
     ) -> Steps[list[Judgment]]:
         """(3) and (4): rules by the model, one request a conflict, then the fallback."""
+        offered = [self.rules.matching(p.relation.type) for p in pairs]
+        asked = [n for n, rules in enumerate(offered) if rules]
         replies = yield Wave(
-            "reasoner", [self._judging(self.apply, case, sides, p, self.rules) for p in pairs]
+            "reasoner",
+            [self._judging(self.apply, case, sides, pairs[n], offered[n]) for n in asked],
         )
-        judgments = [_judged(r, "model") for r in replies]
+        _note_failures(case, "rule applications", replies)
+        judgments = [Judgment() for _ in pairs]
+        for n, reply in zip(asked, replies, strict=True):
+            judgments[n] = _by_rule(reply, offered[n])
         open_ones = [n for n, j in enumerate(judgments) if j.winner is None]
         replies = yield Wave(
-            "fallback", [self._judging(self.judge, case, sides, pairs[n], None) for n in open_ones]
+            "fallback", [self._judging(self.judge, case, sides, pairs[n], ()) for n in open_ones]
         )
+        _note_failures(case, "fallback judgments", replies)
         for n, reply in zip(open_ones, replies, strict=True):
-            judgments[n] = _judged(reply, "fallback")
+            judgments[n] = _by_memory(reply)
         return judgments
 
     def _judging(
@@ -178,17 +189,16 @@ class PaperMACR(Program):
         case: Case,
         sides: Sequence[Side],
         pair: Pair,
-        rules: RuleBase | None,
+        rules: Sequence[Any],
     ) -> Call:
         one, other = sides[pair.first], sides[pair.second]
-        matching = rules.matching(pair.relation.type) if rules else []
         conflict = OpenConflict(
             conflict=1,
             first=one.answer,
-            first_text=one.snippet,
+            first_text=shown(one),
             second=other.answer,
-            second_text=other.snippet,
-            rules=[as_rule_text(r) for r in matching],
+            second_text=shown(other),
+            rules=[as_rule_text(r) for r in rules],
         )
         inputs = {"question": case.question, "today": case.date, "conflicts": [conflict]}
         return Call(predictor, inputs, role="reasoner")
@@ -272,7 +282,11 @@ def _one_side_each(
 
 
 def _context(case: Case, side: Side, share: int = 2) -> str:
-    return case.passage(side.documents[0], share) if side.documents else side.basic_text
+    if not side.documents:
+        return side.basic_text
+    document = side.documents[0]
+    dated = f"({document.date}) " if document.date else ""
+    return f"{dated}{case.passage(document, share)}"
 
 
 def _with_snippet(side: Side, snippet: str) -> Side:
@@ -284,15 +298,25 @@ def _with_snippet(side: Side, snippet: str) -> Side:
     return side.model_copy(update={"snippets": (found,)}) if found else side
 
 
-def _judged(reply: Any, how: Literal["model", "fallback"]) -> Judgment:
+def _by_rule(reply: Any, offered: Sequence[Any]) -> Judgment:
     if isinstance(reply, Exception) or not reply.judgments.root:
         return Judgment()
-    first = reply.judgments.root[0]
-    winner = winner_index(first.winner)
+    return by_model(reply.judgments.root[0], offered)
+
+
+def _by_memory(reply: Any) -> Judgment:
+    if isinstance(reply, Exception) or not reply.judgments.root:
+        return Judgment()
+    winner = winner_index(reply.judgments.root[0].winner)
     if winner is None:
         return Judgment()
-    rule = first.rule if how == "model" else ""
-    return Judgment(winner=winner, rule=rule, how=how, provisional=how == "fallback")
+    return Judgment(winner=winner, how="fallback", provisional=True)
+
+
+def _note_failures(case: Case, stage: str, replies: Sequence[Any]) -> None:
+    failed = [r for r in replies if isinstance(r, Exception)]
+    if failed:
+        case.meter.note(f"{len(failed)} of {len(replies)} {stage} failed: {failure(failed[0])[1]}")
 
 
 def _judgment_text(found: Findings, pair: Pair, judgment: Judgment) -> str:

@@ -143,23 +143,20 @@ def apply_rules(
     return Judgment(reason="no operator of the rule base applies")
 
 
-def open_rules(
-    question: str, relation: Relation, sides: Pair, as_of: str, base: RuleBase
-) -> list[Rule]:
+def open_rules(relation: Relation, base: RuleBase) -> list[Rule]:
     """The rules that are left to a language model, in order.
 
+    A rule whose operator does not apply is not one of them: the operator had its reason (a date in
+    the future, a source that nobody lists), and a prompt does not hold what it looks at.
+
     Args:
-        question: What was asked.
         relation: The conflict.
-        sides: The two sides.
-        as_of: The date asked about, ISO 8601.
         base: The rules.
 
     Returns:
-        Matching rules without an operator, or whose operator does not apply.
+        Matching rules without an operator.
     """
-    rules = base.matching(relation.type)
-    return [rule for rule in rules if _applied(rule, question, sides, as_of, base) is None]
+    return [rule for rule in base.matching(relation.type) if not rule.operator]
 
 
 def more_specific(a: Side, b: Side) -> Literal[0, 1] | None:

@@ -39,16 +39,16 @@ class Reasoner(dspy.Module):
         """One judgment per contradiction: code first, then at most one request, then a fallback."""
         judgments = [self._by_operator(case, sides, pair) for pair in pairs]
         waiting = {
-            n: open_rules(case.question, pair.relation, _of(sides, pair), case.date, self.rules)
+            n: open_rules(pair.relation, self.rules)
             for n, pair in enumerate(pairs)
             if judgments[n].how == "undecided"
         }
         with_rules = [n for n, rules in waiting.items() if rules]
-        if with_rules and asks_model(self.fallback):
+        if with_rules and asks_model(self.fallback, case, self.apply, "reasoner"):
             found = yield from self._by_text(case, sides, pairs, waiting, with_rules)
             judgments = [found.get(n, j) for n, j in enumerate(judgments)]
         undecided = [n for n, j in enumerate(judgments) if j.how == "undecided"]
-        if undecided and asks_model(self.fallback):
+        if undecided and asks_model(self.fallback, case, self.judge, "reasoner"):
             found = yield from self._from_knowledge(case, sides, pairs, undecided)
             judgments = [found.get(n, j) for n, j in enumerate(judgments)]
         return judgments
@@ -72,17 +72,11 @@ class Reasoner(dspy.Module):
         if isinstance(reply, Exception):
             case.meter.note(f"The Reasoner could not apply the rules: {failure(reply)[1]}")
             return {}
-        allowed = {n: {r.id for r in waiting[n]} for n in numbers}
-        return {
-            r.conflict - 1: Judgment(
-                winner=winner_index(r.winner),
-                rule=r.rule,
-                how="model",
-                reason="the model applied it",
-            )
+        found = {
+            r.conflict - 1: by_model(r, waiting.get(r.conflict - 1, ()))
             for r in reply.judgments.root
-            if r.winner != "undecided" and r.rule in allowed.get(r.conflict - 1, ())
         }
+        return {n: judgment for n, judgment in found.items() if judgment.winner is not None}
 
     def _from_knowledge(
         self, case: Case, sides: Sequence[Side], pairs: Sequence[Pair], numbers: Sequence[int]
@@ -135,6 +129,21 @@ def _open(
         second=other.answer,
         second_text=shown(other),
         rules=rules or [],
+    )
+
+
+def by_model(said: Any, offered: Sequence[Any]) -> Judgment:
+    """A model's judgment by a rule; none when it names no rule that was offered to it."""
+    rule = next((r for r in offered if r.id == said.rule), None)
+    winner = winner_index(said.winner)
+    if rule is None or winner is None:
+        return Judgment()
+    return Judgment(
+        winner=winner,
+        rule=rule.id,
+        how="model",
+        reason="the model applied it",
+        provisional=rule.provisional,
     )
 
 

@@ -43,7 +43,7 @@ def latest_date(question: str, sides: Pair, as_of: str, base: RuleBase) -> Appli
     if today is None or not is_english(question) or asks_about_plans(question):
         return None
     read = (readings(question, sides[0], today), readings(question, sides[1], today))
-    times = [span for span in asked_times(question) if span.date.year != today.year]
+    times = [span for span in asked_times(question) if not span.date.contains(today)]
     if times:
         covered = times[0].date if len(times) == 1 and times[0].cue in _AT else None
         return _covering(read, covered) if covered else None

@@ -340,11 +340,17 @@ def test_a_rule_in_words_is_applied_by_the_model_and_only_a_known_one():
 
 
 def test_an_answer_across_documents_must_be_stated_in_one():
-    documents = ["The club plays in Orvel.", "Orvel lies in the land of Tarn."]
-    question = "In which land does the club play?"
+    documents = ["Harrow Rovers play in Orvel.", "Orvel lies in the land of Tarn."]
+    question = "In which land do the Harrow Rovers play?"
     verdict, requests = run(MACR(), Actor(read="no answer", compose="Tarn"), question, documents)
     assert (verdict.answer, len(requests)) == ("Tarn", 3)
-    assert verdict.answers[0].evidence.text == documents[1]
+    assert [a.status for a in verdict.answers] == ["no answer", "no answer", "answered"]
+    assert "d1, d2" in verdict.explanation
+    broken = ["Harrow Rovers play in Orvel.", "The bridge of Kessin was built in Tarn."]
+    verdict, _ = run(
+        MACR(), Actor(read="no answer", compose="Tarn", sample="unknown"), question, broken
+    )
+    assert verdict.status == "abstained"
     actor = Actor(read="no answer", compose="Atlantis", sample="unknown")
     verdict, _ = run(MACR(), actor, question, documents)
     assert verdict.status == "abstained"
@@ -431,3 +437,103 @@ def test_paper_chain_of_thought_goes_through_the_contexts():
     verdict, _ = run(PaperMACR(ablation="chain of thought"), actor)
     assert actor.count("step") == 2
     assert verdict.answer == "Austin"
+
+
+def test_a_compiled_gate_is_saved_and_loaded(tmp_path):
+    gate = Gate(threshold=0.7, k=4, equation=2)
+    MACR(gate=gate).save(tmp_path / "m.json")
+    loaded = MACR()
+    loaded.load(tmp_path / "m.json")
+    assert loaded.assessment.gate == gate
+    assert MACR(gate=gate).deepcopy().assessment.gate == gate
+    assert MACR(gate=gate).reset_copy().assessment.gate == gate
+
+
+def test_a_spent_budget_is_the_status_wherever_it_ran_out():
+    from referee.runtime import Budget
+
+    for n in range(1, 16):
+        verdict, requests = run(MACR(gate=Gate(threshold=1.0)), Actor(), budget=Budget(requests=n))
+        assert len(requests) <= n
+        assert verdict.usage.requests == len(requests)
+        if any("budget is spent" in note.lower() for note in (*verdict.notes, verdict.explanation)):
+            assert verdict.status == "budget"
+
+
+@pytest.mark.parametrize(
+    "stage", ["subject", "sample", "recall", "initial", "analyzer", "fallback"]
+)
+def test_a_failed_stage_is_said_and_costs_no_answer(stage):
+    def fail(prompt):
+        raise RuntimeError("boom")
+
+    program = MACR(gate=Gate(threshold=1.0), rules=RuleBase([]))
+    verdict, _ = run(program, Actor(**{stage: fail}), BRIDGE, FOUR)
+    assert verdict.status == "ok"
+    assert verdict.notes
+
+
+@pytest.mark.parametrize("stage", ["compare", "extract", "reasoner", "fallback"])
+def test_a_failed_stage_of_the_paper_is_said_and_is_no_agreement(stage):
+    def fail(prompt):
+        raise RuntimeError("boom")
+
+    verdict, _ = run(PaperMACR(), Actor(**{stage: fail}))
+    assert any("failed" in note for note in verdict.notes)
+    assert len(verdict.conflicts) == 1
+
+
+def test_paper_accepts_only_rules_that_were_offered():
+    invented = json.dumps({"judgments": [{"conflict": 1, "rule": "R99", "winner": "second"}]})
+    verdict, _ = run(PaperMACR(), Actor(reasoner=invented))
+    assert verdict.rules_used == ()
+    actor = Actor()
+    run(PaperMACR(rules=RuleBase([])), actor)
+    assert actor.count("reasoner") == 0
+    assert actor.count("fallback") == 1
+
+
+def test_a_provisional_rule_gives_a_provisional_judgment():
+    rule = Rule(id="P", type="any", condition="Always.", resolution="Believe it.", provisional=True)
+    reply = json.dumps({"judgments": [{"conflict": 1, "rule": "P", "winner": "second"}]})
+    for program in (MACR(rules=RuleBase([rule])), PaperMACR(rules=RuleBase([rule]))):
+        verdict, _ = run(program, Actor(reasoner=reply), BRIDGE, FOUR[:2])
+        assert verdict.conflicts[0]["provisional"]
+
+
+def test_a_finer_answer_that_is_disputed_is_not_shown():
+    texts = ["Germany", "Germany", "Munich, Germany", "Berlin, Germany"]
+    documents = [
+        {"id": f"g{i}", "text": f"In report {i} Orvel Ltd is based in {t}, as was said."}
+        for i, t in enumerate(texts)
+    ]
+
+    def read(prompt):
+        return next(t for t in reversed(texts) if f"based in {t}," in prompt)
+
+    verdict, _ = run(
+        MACR(rules=RuleBase([])), Actor(read=read), "Where is Orvel Ltd based?", documents
+    )
+    assert verdict.answer == "Germany"
+    assert "Germany" not in [a.answer for a in verdict.alternatives]
+
+
+def test_a_retriever_that_breaks_in_its_own_way_is_said():
+    def broken(query, k):
+        raise RuntimeError("no disk")
+
+    verdict, _ = run(MACR(retriever=broken), Actor())
+    assert verdict.branch == "none"
+    assert any("no disk" in note for note in verdict.notes)
+
+
+def test_an_embedded_model_is_not_asked_for_types_unless_a_role_has_another():
+    actor = Actor(read=lambda p: "Anna Berg" if "Anna" in p else "Carl Dorn")
+    embedded = scripted_lm(actor, "referee-local/tiny@0")
+    with dspy.context(lm=embedded):
+        MACR(rules=RuleBase([]))(question=BRIDGE, documents=FOUR[:2])
+    assert not {"analyzer", "fallback"} & set(actor.stages)
+    strong = scripted_lm(Actor(), "scripted/strong")
+    with dspy.context(lm=embedded):
+        MACR(lms={"reasoner": strong}, rules=RuleBase([]))(question=BRIDGE, documents=FOUR[:2])
+    assert len(strong.engine.requests) == 1
