@@ -1,11 +1,11 @@
 """MACR on written cases: temporal conflicts, compatible shapes, hostile documents.
 
     python benchmarks/macr_cases.py temporal --lm qwen2.5-coder-1.5b --out results/temporal
-    python benchmarks/macr_cases.py shapes --lm qwen2.5-coder-1.5b --out results/shapes
+    python benchmarks/macr_cases.py shapes --model-alone --lm qwen2.5-coder-1.5b --out results/sh
     python benchmarks/macr_cases.py hostile --lm qwen2.5-coder-1.5b --out results/hostile
 
-For `shapes` it prints the share flagged as a conflict, with and without the tests in code. Results
-stream to OUT.jsonl; started again, finished cases are not asked again.
+It prints the share flagged as a conflict, with the tests in code and (`--model-alone`) without.
+Results stream to OUT.jsonl; started again, finished cases are not asked again.
 """
 
 import json
@@ -32,15 +32,16 @@ HERE = Path(__file__).parent / "cases"
 )
 @click.option("--lm")
 @click.option("--programs", default="macr")
+@click.option("--model-alone", is_flag=True, help="Also with every pair put to the model.")
 @click.option("--out", default="results/cases", type=click.Path(path_type=Path))
-def main(kind, lm, programs, out):
+def main(kind, lm, programs, model_alone, out):
     cases = [json.loads(line) for line in (HERE / f"{kind}.jsonl").open()]
     out.mkdir(parents=True, exist_ok=True)
     with dspy.context(lm=connect(lm)), caching(ReplyCache(out / "replies")):
         for name in programs.split(","):
             program = MACR(gate=FEW) if kind == "shapes" else PROGRAMS[name]()
             run(name, program, cases, out / f"{kind}-{name}.jsonl")
-        if kind == "shapes":
+        if model_alone:
             # Before: every pair is put to the model, as if code could tell nothing.
             known = analyzer_module.relate
             analyzer_module.relate = lambda *_: None

@@ -490,9 +490,10 @@ def _same(one: _Form, other: _Form) -> bool:
         return True
     if not _numbers_agree(one, other):
         return False
-    if one.spans and one.spans != other.spans:
-        return _same_wording(one, other)
-    return _same_name(one, other)
+    # Equal quantities may be spelled apart ("7 kilometers", "7 kilometres").
+    if one.spans and _same_wording(one, other):
+        return True
+    return one.spans == other.spans and _same_name(one, other)
 
 
 def _same_wording(one: _Form, other: _Form) -> bool:

@@ -295,3 +295,11 @@ def test_many_answers_take_little_time():
     started = time.process_time()
     cluster_answers(many)
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("7 kilometers", "7 kilometres"), ("5 liters", "5 litres"), ("2,400 meters", "2,400 metres")],
+)
+def test_units_are_the_same_in_both_spellings(one: str, other: str) -> None:
+    assert same_answer(one, other)
