@@ -113,6 +113,8 @@ def score(verdict, row):
     return {
         "em": sum(exact_match(a, row.answers) for a in shown) / best,
         "containment": sum(containment(a, row.answers) for a in shown) / best,
+        # For gold answers that are sentences: the answer stands in one of them.
+        "inside": sum(exact_match(a, row.answers, style="faithful_rag") for a in shown) / best,
         "tied": len(shown) > 1,
         "some_context_right": float(any(containment(a, row.answers) for a in some)),
     }
@@ -133,7 +135,7 @@ def candidates(verdict):
 
 def report(name, records):
     line = [f"{name:8} n={len(records)}"]
-    for measure in ("em", "containment", "some_context_right"):
+    for measure in ("em", "containment", "inside", "some_context_right"):
         values = [r[measure] for r in records]
         low, high = bootstrap_interval(values, seed=0)[-2:]
         line.append(f"{measure} {sum(values) / len(values):.3f} [{low:.2f}, {high:.2f}]")
@@ -148,7 +150,7 @@ def compare(records):
     """Paired differences, and how often macr overrides the vote, and how often rightly."""
     for base in ("vote", "icl"):
         if base in records and "macr" in records:
-            for measure in ("em", "containment"):
+            for measure in ("em", "containment", "inside"):
                 pair = [[r[measure] for r in records[n]] for n in ("macr", base)]
                 result = paired_bootstrap(*pair, seed=0)
                 print(
