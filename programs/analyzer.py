@@ -50,7 +50,7 @@ class Analyzer(dspy.Module):
     def __init__(self, *, ask_model: bool | None = None) -> None:
         super().__init__()
         self.ask_model = ask_model
-        self.relate = dspy.Predict(RelateAnswers, temperature=0.0, max_tokens=600)
+        self.relate = dspy.Predict(RelateAnswers, temperature=0.0, max_tokens=800)
 
     def steps(self, case: Case, sides: Sequence[Side]) -> Steps[list[Pair]]:
         """Relate all pairs of sides; at most one request."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Literal
 
 import dspy
@@ -14,7 +15,7 @@ from .base import Case
 from .conflicts import Judgment, Side
 from .failures import failure
 from .operators import apply_rules, open_rules
-from .rules import RuleBase
+from .rules import Rule, RuleBase
 from .steps import Call, Steps, Wave
 
 
@@ -30,8 +31,8 @@ class Reasoner(dspy.Module):
     def __init__(self, rules: RuleBase, *, fallback: bool | None = None) -> None:
         super().__init__()
         self.rules, self.fallback = rules, fallback
-        self.apply = dspy.Predict(ApplyRules, temperature=0.0, max_tokens=400)
-        self.judge = dspy.Predict(JudgeFromKnowledge, temperature=0.0, max_tokens=400)
+        self.apply = dspy.Predict(ApplyRules, temperature=0.0, max_tokens=800)
+        self.judge = dspy.Predict(JudgeFromKnowledge, temperature=0.0, max_tokens=1200)
 
     def steps(
         self, case: Case, sides: Sequence[Side], pairs: Sequence[Pair]
@@ -39,19 +40,26 @@ class Reasoner(dspy.Module):
         """One judgment per contradiction: code first, then at most one request, then a fallback."""
         judgments = [self._by_operator(case, sides, pair) for pair in pairs]
         waiting = {
-            n: open_rules(pair.relation, self.rules)
-            for n, pair in enumerate(pairs)
-            if judgments[n].how == "undecided"
+            n: rules
+            for n, (pair, judgment) in enumerate(zip(pairs, judgments, strict=True))
+            if (rules := self._left_to_model(pair, judgment))
         }
-        with_rules = [n for n, rules in waiting.items() if rules]
-        if with_rules and asks_model(self.fallback, case, self.apply, "reasoner"):
-            found = yield from self._by_text(case, sides, pairs, waiting, with_rules)
+        if waiting and asks_model(self.fallback, case, self.apply, "reasoner"):
+            found = yield from self._by_text(case, sides, pairs, waiting)
             judgments = [found.get(n, j) for n, j in enumerate(judgments)]
         undecided = [n for n, j in enumerate(judgments) if j.how == "undecided"]
         if undecided and asks_model(self.fallback, case, self.judge, "reasoner"):
             found = yield from self._from_knowledge(case, sides, pairs, undecided)
             judgments = [found.get(n, j) for n, j in enumerate(judgments)]
         return judgments
+
+    def _left_to_model(self, pair: Pair, judgment: Judgment) -> list[Rule]:
+        """Rules in words: all where code decided nothing, else measured ones before its rule."""
+        if judgment.how == "undecided":
+            return open_rules(pair.relation, self.rules)
+        matching = self.rules.matching(pair.relation.type)
+        ahead = takewhile(lambda rule: rule.id != judgment.rule, matching)
+        return [rule for rule in ahead if not rule.operator and rule.support is not None]
 
     def _by_operator(self, case: Case, sides: Sequence[Side], pair: Pair) -> Judgment:
         return apply_rules(case.question, pair.relation, _of(sides, pair), case.date, self.rules)
@@ -61,11 +69,11 @@ class Reasoner(dspy.Module):
         case: Case,
         sides: Sequence[Side],
         pairs: Sequence[Pair],
-        waiting: Mapping[int, Sequence[Any]],
-        numbers: Sequence[int],
+        waiting: Mapping[int, Sequence[Rule]],
     ) -> Steps[dict[int, Judgment]]:
         conflicts = [
-            _open(n, sides, pairs[n], rules=[as_rule_text(r) for r in waiting[n]]) for n in numbers
+            _open(n, sides, pairs[n], rules=[as_rule_text(r) for r in rules])
+            for n, rules in waiting.items()
         ]
         inputs = {"question": case.question, "today": case.date, "conflicts": conflicts}
         (reply,) = yield Wave("reasoner", [Call(self.apply, inputs, role="reasoner")])

@@ -537,3 +537,17 @@ def test_an_embedded_model_is_not_asked_for_types_unless_a_role_has_another():
     with dspy.context(lm=embedded):
         MACR(lms={"reasoner": strong}, rules=RuleBase([]))(question=BRIDGE, documents=FOUR[:2])
     assert len(strong.engine.requests) == 1
+
+
+def test_a_measured_rule_in_words_comes_before_an_operator():
+    from referee.programs import starter_rules
+
+    rule = Rule(
+        id="T1", type="any", condition="Always.", resolution="Believe the older.", support=0.95
+    )
+    base = RuleBase([rule, *starter_rules().rules])
+    older = json.dumps({"judgments": [{"conflict": 1, "rule": "T1", "winner": "first"}]})
+    verdict, _ = run(MACR(rules=base), Actor(reasoner=older), date="2026-01-01")
+    assert (verdict.answer, verdict.rules_used) == ("Palo Alto", ("T1",))
+    verdict, _ = run(MACR(rules=base), Actor(), date="2026-01-01")
+    assert (verdict.answer, verdict.rules_used) == ("Austin", ("R6",))
