@@ -22,7 +22,8 @@ def word_set(text: str, separator: str | None = None) -> frozenset[str]:
 # Relations that have one value at a time.
 # Lower case only: "Will" is a name and "May" a month.
 _PLAN = re.compile(
-    r"\b(?:will|shall|plans? to|planned to|planned for|planning to|plans? for|intends? to"
+    r"\b(?:will|shall|plans? to|planned to|planned for|(?:was|were|is|are) planned"
+    r"|planning to|plans? for|intends? to"
     r"|intended to|proposes? to|proposed|proposal|expects? to|expected to|forecast|forecasts"
     r"|projected to|scheduled to|scheduled for|slated|set to|due to (?:be|open|move|start|become)"
     r"|going to|aims? to|hopes? to|is considering|are considering|could|may|might|rumou?r|rumou?rs"
