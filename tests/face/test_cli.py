@@ -339,11 +339,20 @@ def test_ctrl_c_ends_a_run_at_once(tmp_path):
     with FakeServer(lambda _: Fault("stall", seconds=60)) as server:
         command = [sys.executable, "-m", "referee", "resolve", "--example", "mars-moons"]
         command += ["--lm", "openai/x", "--api-base", server.url, "--program", "vote"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        while not server.requests and process.poll() is None:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=10)
+        # A shell that runs the tests in the background makes its children ignore SIGINT.
+        with subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        ) as process:
+            while not server.requests and process.poll() is None:
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            try:
+                _, err = process.communicate(timeout=20)
+            finally:
+                process.kill()
     assert process.returncode == 130
     assert b"Interrupted." in err
     assert b"Traceback" not in err
