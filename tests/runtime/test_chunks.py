@@ -170,12 +170,16 @@ PROSE = (
 @pytest.mark.parametrize(
     "unit", [PROSE, "a", "的", ".", "\n", " ", "\n ", "word ", "A.", '."', "[1"]
 )
-def test_a_megabyte_takes_about_a_second(unit: str) -> None:
+def test_a_megabyte_takes_less_than_a_second(unit: str) -> None:
     text = (unit * (MEGABYTE // len(unit) + 1))[:MEGABYTE]
-    began = time.process_time()
-    chunk(text)
-    # 0.1 to 1.1 s measured; anything quadratic takes minutes. A busy machine gets slack.
-    assert time.process_time() - began < 4.0
+
+    def cost() -> float:
+        began = time.process_time()
+        chunk(text)
+        return time.process_time() - began
+
+    # The first run also pays for the memory; on a busy machine the best of five counts.
+    assert any(cost() < 1.0 for _ in range(5))
 
 
 @pytest.mark.parametrize(
