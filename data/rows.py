@@ -27,6 +27,9 @@ class Row:
         wrong_answers: Wrong answers that some context states; for scoring only.
         roles: Per document what it is (``correct``, ``misinformation``, ...); for scoring only.
         dataset: Name of the benchmark.
+        conflict_type: What kind of conflict the documents have; for scoring only.
+        date: As-of date of the answers (ISO 8601), or empty; reaches the program as I_time.
+        facts: Gold facts of a long answer; for scoring only.
     """
 
     id: str
@@ -36,6 +39,9 @@ class Row:
     wrong_answers: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     dataset: str = ""
+    conflict_type: str = ""
+    date: str = ""
+    facts: tuple[str, ...] = ()
 
     def shuffled(self, seed: int) -> Row:
         """The same row with its documents in an order that depends on seed and id only."""
@@ -60,6 +66,13 @@ def read_rows(path: str | Path) -> list[Row]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read ({error}): give a JSONL file.") from None
     return [_row(line, path, n) for n, line in enumerate(lines, start=1) if line.strip()]
+
+
+def sample(rows: Iterable[Row], limit: int | None, seed: int) -> list[Row]:
+    """``limit`` rows drawn by the seed, documents shuffled; the same seed gives the same rows."""
+    drawn = list(rows)
+    random.Random(seed).shuffle(drawn)
+    return [row.shuffled(seed) for row in drawn[:limit]]
 
 
 def conflicted(rows: Iterable[Row]) -> list[Row]:
