@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -102,11 +102,20 @@ class GateParameter(Parameter):  # type: ignore[misc,unused-ignore]
         """
         try:
             self.gate = Gate(**state)
-        except (TypeError, InputError) as error:
+        except (TypeError, ValueError) as error:
             raise ArtifactError(
                 f"The saved gate cannot be used ({error}): save it again."
             ) from None
         return self
+
+
+def with_gate(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Saved settings with the gate as an object.
+
+    Raises:
+        ArtifactError: The saved gate is none.
+    """
+    return {**settings, "gate": GateParameter(Gate()).load_state(settings.get("gate", {})).gate}
 
 
 @dataclass(frozen=True)
@@ -165,6 +174,19 @@ class Assessment(dspy.Module):
     def gate(self) -> Gate:
         """The gate in force."""
         return self.tuned.gate
+
+    @property
+    def encoder(self) -> str:
+        """The encoder whose cosines the threshold was chosen on; empty without one."""
+        if self.gate.relevance != "embedding":
+            return ""
+        from ..runtime.embedder import default_encoder
+
+        return default_encoder().name
+
+    def request_bound(self) -> int:
+        """Requests at most: subject, k samples, their relevance, C0 and the answer from it."""
+        return 1 + self.gate.k + (self.gate.relevance == "llm") + 2
 
     def steps(self, case: Case, *, consults: bool) -> Steps[Knowledge]:
         """Sample, measure, branch, and answer from C0.

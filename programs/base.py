@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import dspy
 
@@ -16,7 +18,7 @@ from ..runtime.adapter import CompactAdapter
 from ..runtime.backbones import display_name
 from ..runtime.documents import as_documents, as_question
 from ..runtime.exchange import Channel
-from ..runtime.meter import Budget, Meter, metered
+from ..runtime.meter import Budget, Meter, metered, surrounding_meter
 from ..runtime.passages import fit
 from ..runtime.records import Document, Status, Verdict
 from .steps import Clock, Driver, Steps
@@ -63,6 +65,11 @@ class Program(dspy.Module):
             surrounding `dspy.context`.
         reading_tokens: Bound on the document text in one prompt, in estimated tokens.
 
+    Attributes:
+        backbone: The LM that this program is bound to (see `on`), before the one of the context.
+        card: How it was compiled, JSON-ready: optimizer, metric, seed, data, scores. Empty until
+            it is; goes into the card of the artifact.
+
     Raises:
         InputError: ``lms`` names a role that the program does not have.
     """
@@ -70,6 +77,8 @@ class Program(dspy.Module):
     name: ClassVar[str]
     needs_documents: ClassVar[bool] = True
     roles: ClassVar[tuple[str, ...]] = ("reader",)
+    parts: ClassVar[tuple[str, ...]] = ("lms",)
+    """Constructor arguments that no file can hold: whoever loads the program gives them again."""
 
     def __init__(
         self,
@@ -85,10 +94,62 @@ class Program(dspy.Module):
                     f"{self.name} has no role {role!r}: its roles are {', '.join(self.roles)}."
                 )
         self.reading_tokens = reading_tokens
+        self.backbone: dspy.BaseLM | None = None
+        self.card: dict[str, Any] = {}
 
     def steps(self, case: Case) -> Steps[Verdict]:
         """The algorithm: yields waves of calls, returns the verdict (see `steps.py`)."""
         raise NotImplementedError(f"{type(self).__name__} defines no steps.")
+
+    def request_bound(self, documents: Sequence[Document]) -> int:
+        """Requests that one question with these documents takes at most, retries apart."""
+        raise NotImplementedError(f"{type(self).__name__} defines no bound on its requests.")
+
+    def settings(self) -> dict[str, Any]:
+        """Constructor arguments as JSON-ready data, without `parts`, rules and `thresholds`."""
+        return {"reading_tokens": self.reading_tokens}
+
+    def thresholds(self) -> dict[str, Any]:
+        """Constructor arguments that are tuned, as JSON-ready data.
+
+        A threshold that holds only under conditions (an equation, a number of samples) is a
+        mapping with the key ``threshold`` beside those conditions: loading refuses other ones.
+        """
+        return {}
+
+    @property
+    def encoder(self) -> str:
+        """Name of the encoder that thresholds on cosines belong to; empty without one."""
+        return ""
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any], **parts: Any) -> Self:
+        """The program that `settings` and `thresholds`, merged, describe.
+
+        Args:
+            settings: As those methods give them.
+            parts: What a file cannot hold (see ``parts``), and ``rules``.
+        """
+        return cls(**settings, **parts)
+
+    def on(self, lm: dspy.BaseLM | None) -> Self:
+        """This program bound to a backbone (None: to none); predictors and rules are shared."""
+        bound = copy.copy(self)
+        bound.backbone = lm
+        return bound
+
+    def save_artifact(self, path: str | Path) -> None:
+        """Save the program as a folder of JSON and YAML; `referee.load` reads it.
+
+        Args:
+            path: The folder; made when missing, an artifact in it is replaced.
+
+        Raises:
+            ArtifactError: The folder cannot be written.
+        """
+        from .artifact import save
+
+        save(self, Path(path))
 
     def forward(
         self,
@@ -132,12 +193,13 @@ class Program(dspy.Module):
         self, question: Any, documents: Any, date: Any, budget: Budget | None
     ) -> Iterator[tuple[Case, Driver]]:
         checked = as_documents(documents) if self.needs_documents or documents else []
-        meter = Meter(budget)
+        meter = Meter(budget, outer=surrounding_meter())
         case = Case(
             as_question(question), checked, as_of(date), self.reading_tokens, meter, self.lms
         )
         clock = Clock()
-        with metered(meter), dspy.context(adapter=_channel()):
+        bound = {} if self.backbone is None else {"lm": self.backbone}
+        with metered(meter), dspy.context(adapter=_channel(), **bound):
             yield case, Driver(self.lms, clock)
 
     def _prediction(self, case: Case, clock: Clock, verdict: Verdict) -> dspy.Prediction:

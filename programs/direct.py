@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import dspy
 
-from ..runtime.records import Verdict
+from ..runtime.records import Document, Verdict
 from ..signatures import AnswerFromMemory
 from .base import Case, Program
 from .outcomes import from_single_answer
@@ -23,6 +24,10 @@ class Direct(Program):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.recall = dspy.Predict(AnswerFromMemory, **SHORT_ANSWER)
+
+    def request_bound(self, documents: Sequence[Document]) -> int:
+        """One request."""
+        return 1
 
     def steps(self, case: Case) -> Steps[Verdict]:
         """One request."""

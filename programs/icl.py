@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import dspy
@@ -22,6 +23,10 @@ class InContext(Program):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.answer = dspy.Predict(AnswerFromDocuments, **SHORT_ANSWER)
+
+    def request_bound(self, documents: Sequence[Document]) -> int:
+        """One request."""
+        return 1
 
     def steps(self, case: Case) -> Steps[Verdict]:
         """One request."""

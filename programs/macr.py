@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import dspy
 
 from ..errors import InputError
-from ..runtime.records import Answer, Verdict
+from ..runtime.records import Answer, Document, Verdict
 from ..runtime.retrieval import as_retriever
 from ..signatures import AnswerFromDocument, ComposeAnswer
 from .analyzer import Analyzer, make_sides
-from .assessment import Assessment, Gate, Knowledge
+from .assessment import Assessment, Gate, Knowledge, with_gate
 from .base import READING_TOKENS, Case, Program
 from .conclusion import Findings, conclude, stages
 from .feedback import Queue
@@ -56,6 +57,7 @@ class MACR(Program):
 
     name: ClassVar[str] = "macr"
     roles: ClassVar[tuple[str, ...]] = ("reader", "sampler", "analyzer", "reasoner", "retriever")
+    parts: ClassVar[tuple[str, ...]] = ("lms", "retriever", "queue")
 
     def __init__(
         self,
@@ -74,6 +76,7 @@ class MACR(Program):
         super().__init__(lms=lms, reading_tokens=reading_tokens)
         if ablation not in ("", "no assessment"):
             raise InputError(f"There is no ablation {ablation!r}: choose 'no assessment'.")
+        self.ablation = ablation
         self.read = dspy.Predict(AnswerFromDocument, **SHORT_ANSWER)
         self.compose = dspy.Predict(ComposeAnswer, **SHORT_ANSWER)
         self.assessment = Assessment(
@@ -90,6 +93,39 @@ class MACR(Program):
     def rules(self) -> RuleBase:
         """The rule base."""
         return self.reasoner.rules
+
+    def settings(self) -> dict[str, Any]:
+        """See `Program.settings`."""
+        return {
+            **super().settings(),
+            "subject": self.assessment.subject,
+            "ablation": self.ablation,
+            "ask_model": self.analyzer.ask_model,
+            "fallback": self.reasoner.fallback,
+        }
+
+    def thresholds(self) -> dict[str, Any]:
+        """The gate: its threshold with the equation, k, relevance and weights it belongs to."""
+        return {"gate": asdict(self.assessment.gate)}
+
+    @property
+    def encoder(self) -> str:
+        """See `Program.encoder`."""
+        return self.assessment.encoder
+
+    @property
+    def retriever(self) -> Any:
+        """The source of outside knowledge, or None."""
+        return self.assessment.retriever
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any], **parts: Any) -> Self:
+        """See `Program.from_settings`."""
+        return cls(**with_gate(settings), **parts)
+
+    def request_bound(self, documents: Sequence[Document]) -> int:
+        """Answers, assessment, and composition or else Analyzer, rules and fallback."""
+        return len(documents) + self.assessment.request_bound() + 3
 
     def steps(self, case: Case) -> Steps[Verdict]:
         """Answers; where they disagree: assessment, conflicts, judgments, conclusion."""

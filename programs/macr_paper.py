@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import combinations
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import dspy
 
@@ -23,7 +24,7 @@ from ..signatures import (
     SynthesizeAnswer,
 )
 from .analyzer import UNTYPED, Pair, shown
-from .assessment import Assessment, Gate, Knowledge
+from .assessment import Assessment, Gate, Knowledge, with_gate
 from .base import READING_TOKENS, Case, Program
 from .conclusion import Findings, conclude
 from .conflicts import Judgment, Relation, Side
@@ -54,6 +55,7 @@ class PaperMACR(Program):
 
     name: ClassVar[str] = "macr-paper"
     roles: ClassVar[tuple[str, ...]] = ("reader", "sampler", "analyzer", "reasoner", "retriever")
+    parts: ClassVar[tuple[str, ...]] = ("lms", "retriever", "queue")
 
     def __init__(
         self,
@@ -88,6 +90,41 @@ class PaperMACR(Program):
         self.judge = dspy.Predict(JudgeFromKnowledge, temperature=0.0, max_tokens=120)
         self.synthesize = dspy.Predict(SynthesizeAnswer, temperature=0.0, max_tokens=250)
         self.step = dspy.Predict(ResolveStepByStep, temperature=0.0, max_tokens=250)
+
+    def settings(self) -> dict[str, Any]:
+        """See `Program.settings`."""
+        return {
+            **super().settings(),
+            "subject": self.assessment.subject,
+            "ablation": self.ablation,
+        }
+
+    def thresholds(self) -> dict[str, Any]:
+        """The gate: its threshold with the equation, k, relevance and weights it belongs to."""
+        return {"gate": asdict(self.assessment.gate)}
+
+    @property
+    def encoder(self) -> str:
+        """See `Program.encoder`."""
+        return self.assessment.encoder
+
+    @property
+    def retriever(self) -> Any:
+        """The source of outside knowledge, or None."""
+        return self.assessment.retriever
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any], **parts: Any) -> Self:
+        """See `Program.from_settings`."""
+        return cls(**with_gate(settings), **parts)
+
+    def request_bound(self, documents: Sequence[Document]) -> int:
+        """Answers, assessment, synthesis; for each pair comparison, snippets, rule, fallback."""
+        n = len(documents)
+        if self.ablation == "chain of thought":
+            return self.assessment.request_bound() + n
+        pairs = (n + 1) * n // 2  # C0 is one more context
+        return self.assessment.request_bound() + n + 4 * pairs + 1
 
     def steps(self, case: Case) -> Steps[Verdict]:
         """Assessment, answers, comparisons, snippets, rules, synthesis."""

@@ -46,6 +46,10 @@ class Vote(Program):
         super().__init__(**settings)
         self.read = dspy.Predict(AnswerFromDocument, **SHORT_ANSWER)
 
+    def request_bound(self, documents: Sequence[Document]) -> int:
+        """One request per document."""
+        return len(documents)
+
     def steps(self, case: Case) -> Steps[Verdict]:
         """One wave: a request per document."""
         replies = yield Wave("answers", readings(case, self.read))

@@ -51,12 +51,16 @@ class _Count:
 class Meter:
     """Counts requests, tokens and dollars of one run, and stops it when the budget is spent.
 
+    Args:
+        budget: Bounds of this run; None for none.
+        outer: The meter of a longer run that this one is a part of: it counts and bounds too.
+
     Attributes:
         exhausted: Whether a request was refused because the budget is spent.
     """
 
-    def __init__(self, budget: Budget | None = None) -> None:
-        self.budget = budget or Budget()
+    def __init__(self, budget: Budget | None = None, outer: Meter | None = None) -> None:
+        self.budget, self.outer = budget or Budget(), outer
         self._count = _Count()
         self._in_flight = 0
         self.exhausted = False
@@ -75,6 +79,8 @@ class Meter:
                 self.exhausted = True
                 raise BudgetExceeded(f"The budget is spent: {reason}.")
             self._in_flight += 1
+        if self.outer is not None:
+            self._reserve_outside(self.outer)
 
     def settle(self, usage: Mapping[str, Any] | None, cost: float | None) -> None:
         """Book a request that was reserved and has reached the backbone."""
@@ -86,17 +92,23 @@ class Meter:
             self._count.reported += tokens is not None
             self._count.cost += cost or 0.0
             self._count.unpriced += cost is None
+        if self.outer is not None:
+            self.outer.settle(usage, cost)
 
     def settle_cached(self, *, reserved: bool = False) -> None:
         """Book a request that the cache, or an equal request in flight, has answered."""
         with self._lock:
             self._in_flight -= reserved
             self._count.cached += 1
+        if self.outer is not None:
+            self.outer.settle_cached(reserved=reserved)
 
     def repaired(self) -> None:
         """Count a reply that was repaired before it could be read."""
         with self._lock:
             self._count.repaired += 1
+        if self.outer is not None:
+            self.outer.repaired()
 
     def note(self, text: str) -> None:
         """Keep a sentence for the reader of the result, once."""
@@ -119,6 +131,15 @@ class Meter:
                 cost=None if c.unpriced else c.cost,
                 repaired=c.repaired,
             )
+
+    def _reserve_outside(self, outer: Meter) -> None:
+        try:
+            outer.reserve()
+        except BudgetExceeded:
+            with self._lock:
+                self._in_flight -= 1
+                self.exhausted = True
+            raise
 
     def _spent(self) -> str:
         b, c = self.budget, self._count
@@ -148,6 +169,11 @@ _current: ContextVar[Meter | None] = ContextVar("referee_meter", default=None)
 def current_meter() -> Meter:
     """The meter of the run around this call; a throwaway one outside any run."""
     return _current.get() or Meter()
+
+
+def surrounding_meter() -> Meter | None:
+    """The meter of the run around this call, if there is one."""
+    return _current.get()
 
 
 @contextmanager

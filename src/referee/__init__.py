@@ -22,8 +22,10 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 if TYPE_CHECKING:
     from referee.api import aresolve, resolve
+    from referee.artifact import load
     from referee.errors import (
         ArtifactError,
+        ArtifactWarning,
         BackboneError,
         BudgetExceeded,
         InputError,
@@ -38,8 +40,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "referee.api": ("aresolve", "resolve"),
+    "referee.artifact": ("load",),
     "referee.errors": (
         "ArtifactError",
+        "ArtifactWarning",
         "BackboneError",
         "BudgetExceeded",
         "InputError",
@@ -65,6 +69,7 @@ _FOLDERS = frozenset({"programs", "signatures", "optimizers", "metrics", "data",
 __all__ = [
     "MACR",
     "ArtifactError",
+    "ArtifactWarning",
     "BackboneError",
     "Budget",
     "BudgetExceeded",
@@ -83,6 +88,7 @@ __all__ = [
     "WeightsError",
     "aresolve",
     "connect",
+    "load",
     "resolve",
 ]
 

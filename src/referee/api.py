@@ -30,8 +30,9 @@ def resolve(
         question: What is asked.
         documents: A list of str, dict (``text`` and optionally ``id, title, source, url, date,
             metadata``) or `Document`, mixed.
-        lm: A language model or a model string; None for the one that `dspy` is configured with,
-            else ``$REFEREE_LM``, else the embedded model.
+        lm: A language model or a model string; None for the one that the program is bound to,
+            else the one that `dspy` is configured with, else ``$REFEREE_LM``, else the embedded
+            model.
         program: A program, or its name; None for the default.
         retriever: A source of outside knowledge, for programs that use one.
         budget: Bounds on requests, tokens or dollars.
@@ -45,8 +46,8 @@ def resolve(
         InputError: The question, a document, the program or the date is wrong.
         WeightsError: The weights of an embedded model cannot be had.
     """
-    chosen = as_program(program, retriever)
-    with dspy.context(lm=as_lm(lm)):
+    chosen = _on(as_program(program, retriever), lm)
+    with dspy.context(lm=chosen.backbone):
         prediction = chosen(question=question, documents=documents, date=date, budget=budget)
     return prediction.verdict
 
@@ -62,12 +63,19 @@ async def aresolve(
     date: str | datetime.date | None = None,
 ) -> Verdict:
     """The twin of `resolve` for coroutines."""
-    chosen = as_program(program, retriever)
-    with dspy.context(lm=as_lm(lm)):
+    chosen = _on(as_program(program, retriever), lm)
+    with dspy.context(lm=chosen.backbone):
         prediction = await chosen.acall(
             question=question, documents=documents, date=date, budget=budget
         )
     return prediction.verdict
+
+
+def _on(program: Program, lm: str | dspy.BaseLM | None) -> Program:
+    """The program on the LM that the caller means, else on its own."""
+    if lm is None and program.backbone is not None:
+        return program
+    return program.on(as_lm(lm))
 
 
 def as_lm(lm: str | dspy.BaseLM | None) -> dspy.BaseLM:

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from referee import __version__
-from referee.errors import InputError, RefereeError
+from referee.errors import ArtifactError, InputError, RefereeError
 from referee.printable import printable
 
 COMMANDS = {
@@ -62,7 +62,7 @@ def main(args: list[str] | None = None) -> Any:
         os._exit(130)
     except (click.ClickException, RefereeError) as error:
         _say(error)
-        usage = isinstance(error, InputError)
+        usage = isinstance(error, (InputError, ArtifactError))
         sys.exit(2 if usage else getattr(error, "exit_code", 1))
     except BrokenPipeError:
         # The reader of our output (head, less) has gone: nothing more to say, to anyone.

@@ -8,6 +8,7 @@
     ├── BudgetExceeded    the budget of the run is spent
     └── ArtifactError     a saved program cannot be used as asked
 
+`ArtifactWarning` is a warning: a saved program can be used, but something about it may be wrong.
 Each message is one sentence that says what was wrong, the value, and what to do.
 This module imports nothing of the package, so that every layer may import it.
 """
@@ -39,3 +40,7 @@ class BudgetExceeded(RefereeError):  # noqa: N818 - it states a fact, not a faul
 
 class ArtifactError(RefereeError):
     """A saved program cannot be used as asked."""
+
+
+class ArtifactWarning(UserWarning):
+    """A saved program can be used, but not as it was saved; the message says what differs."""
