@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
@@ -187,6 +188,12 @@ class Assessment(dspy.Module):
     def request_bound(self) -> int:
         """Requests at most: subject, k samples, their relevance, C0 and the answer from it."""
         return 1 + self.gate.k + (self.gate.relevance == "llm") + 2
+
+    def from_memory(self) -> Assessment:
+        """The same predictors without a gate: memory is always the basic context."""
+        other = copy.copy(self)
+        other.always_internal = True
+        return other
 
     def steps(self, case: Case, *, consults: bool) -> Steps[Knowledge]:
         """Sample, measure, branch, and answer from C0.

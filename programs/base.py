@@ -132,6 +132,14 @@ class Program(dspy.Module):
         """
         return cls(**settings, **parts)
 
+    def exercises(self) -> list[Self]:
+        """This program with settings that lead through branches it rarely takes.
+
+        They share its predictors; whoever collects demonstrations runs them for the predictors
+        that ordinary runs did not reach.
+        """
+        return []
+
     def on(self, lm: dspy.BaseLM | None) -> Self:
         """This program bound to a backbone (None: to none); predictors and rules are shared."""
         bound = copy.copy(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -122,6 +123,14 @@ class MACR(Program):
     def from_settings(cls, settings: Mapping[str, Any], **parts: Any) -> Self:
         """See `Program.from_settings`."""
         return cls(**with_gate(settings), **parts)
+
+    def exercises(self) -> list[Self]:
+        """Memory as the basic context, and no operator that would decide before the model."""
+        other = copy.copy(self)
+        other.assessment = self.assessment.from_memory()
+        other.reasoner = copy.copy(self.reasoner)
+        other.reasoner.rules = RuleBase(rule for rule in self.rules.rules if not rule.operator)
+        return [other]
 
     def request_bound(self, documents: Sequence[Document]) -> int:
         """Answers, assessment, and composition or else Analyzer, rules and fallback."""

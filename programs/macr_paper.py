@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
@@ -117,6 +118,12 @@ class PaperMACR(Program):
     def from_settings(cls, settings: Mapping[str, Any], **parts: Any) -> Self:
         """See `Program.from_settings`."""
         return cls(**with_gate(settings), **parts)
+
+    def exercises(self) -> list[Self]:
+        """Memory as the basic context."""
+        other = copy.copy(self)
+        other.assessment = self.assessment.from_memory()
+        return [other]
 
     def request_bound(self, documents: Sequence[Document]) -> int:
         """Answers, assessment, synthesis; for each pair comparison, snippets, rule, fallback."""

@@ -1,0 +1,227 @@
+"""Compile a program for a backbone: demonstrations or instructions, scored before and after."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from ..data import Row
+from ..errors import InputError
+from ..programs import Program
+from ..runtime.adapter import CompactAdapter
+from ..runtime.backbones import display_name
+from ..runtime.cache import ReplyCache, caching, current_cache
+from ..runtime.exchange import Channel
+from ..runtime.meter import Budget, Meter, metered, surrounding_meter
+from ..runtime.records import Usage
+from .bootstrap import Bootstrap
+from .examples import Measure, as_examples, as_metric, fingerprint
+from .runs import Optimizer, Run, Score, as_score, scores, silent, untouched
+from .searches import Gepa, Mipro
+
+OPTIMIZERS: dict[str, type[Optimizer]] = {o.name: o for o in (Bootstrap, Mipro, Gepa)}
+"""Optimizers by the name that the command line takes."""
+
+Examples = Iterable[Row | dspy.Example]
+
+
+@dataclass(frozen=True)
+class CompileResult:
+    """What came of a compilation.
+
+    Attributes:
+        program: The compiled program, or the given one where that scored better.
+        before, after: Scores of the given and of the compiled program on the validation set; None
+            when nothing could be scored. Only a test set tells what to expect.
+        improved: Whether ``program`` is the compiled one.
+        without_demonstrations: Predictors that got neither demonstrations nor an instruction,
+            because no successful run reached them.
+        estimate: Upper bound on the requests, told before the first one.
+        usage: What was spent.
+        complete: False when the budget ended it early.
+    """
+
+    program: Program
+    before: Score | None
+    after: Score | None
+    improved: bool
+    without_demonstrations: tuple[str, ...]
+    estimate: int
+    usage: Usage
+    complete: bool
+
+
+def compile_program(
+    program: Program,
+    trainset: Examples,
+    valset: Examples,
+    *,
+    metric: str | Measure = "em",
+    optimizer: str | Optimizer = "bootstrap",
+    lm: dspy.BaseLM | None = None,
+    teacher_lm: dspy.BaseLM | None = None,
+    budget: Budget | None = None,
+    seed: int = 0,
+    replies: str | Path | None = None,
+    tell: Callable[[str], None] = silent,
+) -> CompileResult:
+    """Give every predictor of a program demonstrations or instructions, for one backbone.
+
+    Args:
+        program: The program; it is not changed.
+        trainset: Rows or dspy examples to learn from: question, documents, and the labels that the
+            metric needs.
+        valset: Others, to choose by.
+        metric: ``em``, ``fact_recall``, or a function of example and prediction that gives a
+            number in [0, 1].
+        optimizer: ``bootstrap``, ``mipro``, ``gepa``, or one with settings of its own.
+        lm: The backbone; None for the program's own, else the one dspy is configured with.
+        teacher_lm: Another backbone to demonstrate and propose; None for ``lm``.
+        budget: Hard bounds on all requests together; at the end of it the best so far is returned.
+        seed: Fixes every choice: equal seeds and replies give equal programs.
+        replies: Folder that keeps every reply, so that a run which was ended in any way, started
+            again, pays for none twice. None for the cache around this call, else a temporary one.
+        tell: Takes the estimate before the first request, then how far it is.
+
+    Returns:
+        The compiled program with its scores.
+
+    Raises:
+        InputError: An example, the metric or the optimizer is wrong, or there is no backbone.
+    """
+    run = _run(program, trainset, valset, metric, lm, teacher_lm, budget, seed, tell)
+    search = _optimizer(optimizer)
+    estimate = search.estimate(run) + 2 * run.bound(run.valset)
+    tell(_forecast(estimate, budget))
+    with _stage(run, replies):
+        found = search.compile(run)
+        before, after = scores(run, run.student, found)
+    improved = not _worse(before, after)
+    result = CompileResult(
+        program=found if improved else run.student,
+        before=as_score(before),
+        after=as_score(after),
+        improved=improved,
+        without_demonstrations=untouched(run.student, found),
+        estimate=estimate,
+        usage=run.meter.usage(),
+        complete=not run.meter.exhausted,
+    )
+    result.program.card = _card(run, search, result)
+    return result
+
+
+def _run(
+    program: Program,
+    trainset: Examples,
+    valset: Examples,
+    metric: str | Measure,
+    lm: dspy.BaseLM | None,
+    teacher_lm: dspy.BaseLM | None,
+    budget: Budget | None,
+    seed: int,
+    tell: Callable[[str], None],
+) -> Run:
+    if not isinstance(program, Program):
+        raise InputError(f"program is a {type(program).__name__}: give a Program.")
+    backbone = lm or program.backbone or dspy.settings.lm
+    if backbone is None:
+        raise InputError("There is no backbone to compile for: give lm=...")
+    return Run(
+        student=program.on(None).deepcopy(),
+        trainset=as_examples(trainset, "trainset"),
+        valset=as_examples(valset, "valset"),
+        metric=as_metric(metric),
+        lm=backbone,
+        teacher_lm=teacher_lm or backbone,
+        seed=seed,
+        meter=Meter(budget, outer=surrounding_meter()),
+        tell=tell,
+    )
+
+
+def _optimizer(optimizer: str | Optimizer) -> Optimizer:
+    if not isinstance(optimizer, str):
+        return optimizer
+    if optimizer not in OPTIMIZERS:
+        raise InputError(
+            f"There is no optimizer {optimizer!r}: choose one of {', '.join(OPTIMIZERS)}."
+        )
+    return OPTIMIZERS[optimizer]()
+
+
+def _forecast(estimate: int, budget: Budget | None) -> str:
+    bound = f"At most {estimate:,} requests, retries apart"
+    if budget is None or budget.requests is None:
+        return f"{bound}."
+    if budget.requests >= estimate:
+        return f"{bound}; the budget of {budget.requests:,} suffices."
+    return f"{bound}; the budget ends it after {budget.requests:,} with the best so far."
+
+
+@contextmanager
+def _stage(run: Run, replies: str | Path | None) -> Iterator[None]:
+    """Everything inside goes through one door: cached, counted, on the backbone."""
+    door = Channel(CompactAdapter())
+    with (
+        _cache(replies) as cache,
+        caching(cache),
+        metered(run.meter),
+        dspy.context(lm=run.lm, adapter=door, trace=[]),
+    ):
+        yield
+
+
+@contextmanager
+def _cache(replies: str | Path | None) -> Iterator[ReplyCache]:
+    current = current_cache()
+    if replies is None and current is not None:
+        yield current
+        return
+    with tempfile.TemporaryDirectory(prefix="referee-") as folder:
+        cache = ReplyCache(replies or folder)
+        try:
+            yield cache
+        finally:
+            cache.close()
+
+
+def _worse(before: list[float | None], after: list[float | None]) -> bool:
+    """Whether the compiled program did worse, on the examples where both could be scored."""
+    pairs = [(b, a) for b, a in zip(before, after, strict=True) if b is not None and a is not None]
+    return sum(a for _, a in pairs) < sum(b for b, _ in pairs)
+
+
+def _card(run: Run, search: Optimizer, result: CompileResult) -> dict[str, Any]:
+    return {
+        "backbone": display_name(run.lm),
+        "teacher": display_name(run.teacher_lm),
+        "optimizer": {"name": search.name, **search.settings()},
+        "metric": run.metric.name,
+        "seed": run.seed,
+        "data": {
+            "train": {"n": len(run.trainset), "sha256": fingerprint(run.trainset)},
+            "validation": {"n": len(run.valset), "sha256": fingerprint(run.valset)},
+        },
+        "scores": {
+            "split": "validation",
+            "before": _as_data(result.before),
+            "after": _as_data(result.after),
+        },
+        "improved": result.improved,
+        "without_demonstrations": list(result.without_demonstrations),
+        "usage": result.usage.model_dump(),
+        "complete": result.complete,
+    }
+
+
+def _as_data(score: Score | None) -> dict[str, Any] | None:
+    if score is None:
+        return None
+    return {**asdict(score), "interval": list(score.interval)}
