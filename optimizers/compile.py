@@ -133,11 +133,14 @@ def _run(
     backbone = lm or program.backbone or dspy.settings.lm
     if backbone is None:
         raise InputError("There is no backbone to compile for: give lm=...")
+    examples, held_out = as_examples(trainset, "trainset"), as_examples(valset, "valset")
+    measured = as_metric(metric)
+    measured.check((*examples, *held_out))
     return Run(
         student=program.on(None).deepcopy(),
-        trainset=as_examples(trainset, "trainset"),
-        valset=as_examples(valset, "valset"),
-        metric=as_metric(metric),
+        trainset=examples,
+        valset=held_out,
+        metric=measured,
         lm=backbone,
         teacher_lm=teacher_lm or backbone,
         seed=seed,

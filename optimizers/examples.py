@@ -77,10 +77,25 @@ class Metric:
         name: For reports.
         measure: ``(example, prediction)`` to a number in [0, 1], a bool, a Prediction with
             ``score`` and ``feedback``, or None where nothing can be measured.
+        label: The label of an example that it needs, or empty.
     """
 
     name: str
     measure: Measure
+    label: str = ""
+
+    def check(self, examples: Iterable[dspy.Example]) -> None:
+        """Refuse examples without the label, before anything is spent on them.
+
+        Raises:
+            InputError: An example lacks it.
+        """
+        for example in examples:
+            if self.label and not example.get(self.label):
+                raise InputError(
+                    f"The example {example.question[:60]!r} has no {self.label!r}, which the "
+                    f"metric {self.name} needs."
+                )
 
     def score(self, example: dspy.Example, prediction: Any) -> float | None:
         """The score; None when the model failed or the budget was spent: that is no wrong answer.
@@ -123,26 +138,17 @@ def as_metric(metric: str | Measure) -> Metric:
         return Metric(getattr(metric, "__name__", type(metric).__name__), metric)
     if metric not in METRICS:
         raise InputError(f"There is no metric {metric!r}: choose one of {', '.join(METRICS)}.")
-    return Metric(metric, METRICS[metric])
+    return METRICS[metric]
 
 
 def _exact_match(example: dspy.Example, prediction: Any) -> float:
-    return exact_match(prediction.answer or "", _labels(example, "answers"))
+    return exact_match(prediction.answer or "", list(example.answers))
 
 
 def _stated_facts(example: dspy.Example, prediction: Any) -> float | None:
     """Facts that stand in the text word for word; a judge sees paraphrases too."""
     text = getattr(prediction, "text", None) or prediction.answer or ""
-    return fact_recall([bool(containment(text, [f])) for f in _labels(example, "facts")])
-
-
-def _labels(example: dspy.Example, name: str) -> list[str]:
-    labels = example.get(name)
-    if not labels:
-        raise InputError(
-            f"The example {example.question[:60]!r} has no {name!r}, which the metric needs."
-        )
-    return list(labels)
+    return fact_recall([bool(containment(text, [fact])) for fact in example.facts])
 
 
 def _status(prediction: Any) -> str:
@@ -150,5 +156,11 @@ def _status(prediction: Any) -> str:
     return str(getattr(record, "status", ""))
 
 
-METRICS: dict[str, Measure] = {"em": _exact_match, "fact_recall": _stated_facts}
+METRICS: dict[str, Metric] = {
+    m.name: m
+    for m in (
+        Metric("em", _exact_match, "answers"),
+        Metric("fact_recall", _stated_facts, "facts"),
+    )
+}
 """Metrics by the name that the command line takes."""

@@ -117,7 +117,11 @@ def chunks(examples: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 def _score(run: Run, program: Program, example: dspy.Example) -> float | None:
-    return run.metric.score(example, program(**example.inputs()))
+    prediction = program(**example.inputs())
+    failed = getattr(getattr(prediction, "verdict", None), "status", "") == "provider_error"
+    if failed:
+        run.tell(f"not scored: {prediction.verdict.explanation}")
+    return run.metric.score(example, prediction)
 
 
 def _checked(values: Sequence[Any]) -> list[float | None]:

@@ -18,9 +18,11 @@ from referee.errors import ArtifactError, InputError, RefereeError
 from referee.printable import printable
 
 COMMANDS = {
+    "compile": "referee.cli_compile",
     "models": "referee.cli_models",
     "resolve": "referee.cli_resolve",
     "rules": "referee.cli_rules",
+    "show": "referee.cli_show",
 }
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
+from referee.cli_programs import PROGRAM, kind_of, program_of
 from referee.errors import InputError
-
-PROGRAMS = ("direct", "icl", "macr", "macr-paper", "vote")
 
 
 @click.command()
@@ -30,10 +29,10 @@ PROGRAMS = ("direct", "icl", "macr", "macr-paper", "vote")
 )
 @click.option(
     "--program",
-    type=click.Choice(PROGRAMS),
+    type=PROGRAM,
     default="macr",
     show_default=True,
-    help="How to answer.",
+    help="How to answer: the name of a program, or the folder of a compiled one.",
 )
 @click.option(
     "--lm",
@@ -87,7 +86,7 @@ def _asked(options: dict[str, Any]) -> tuple[str, list[Any]]:
         return question or found.question, [*found.documents, *documents]
     if question is None:
         raise click.UsageError("Give a question, or --example NAME.")
-    if not documents and options["program"] != "direct":
+    if not documents and kind_of(options["program"]) != "direct":
         raise click.UsageError("Give documents with --doc FILE or --docs FILE.jsonl.")
     return question, documents
 
@@ -103,7 +102,6 @@ def _resolve(question: str, documents: list[Any], options: dict[str, Any]) -> An
     import dspy
 
     from referee.api import resolve
-    from referee.programs import PROGRAMS as CLASSES
     from referee.progress import pulling, stages
     from referee.runtime import ReplyCache, caching, connect
 
@@ -125,7 +123,7 @@ def _resolve(question: str, documents: list[Any], options: dict[str, Any]) -> An
             question,
             documents,
             lm=lm,
-            program=CLASSES[options["program"]](lms=lms, **_settings(options)),
+            program=program_of(options["program"], lm, lms=lms, **_settings(options)),
             budget=parse_budget(options["budget"]),
             date=options["date"],
         )
@@ -134,9 +132,12 @@ def _resolve(question: str, documents: list[Any], options: dict[str, Any]) -> An
 def _settings(options: dict[str, Any]) -> dict[str, Any]:
     """Settings of MACR that files bring; other programs have neither rules nor a queue."""
     given = {k: options[k] for k in ("rules_file", "queue") if options[k]}
-    if given and not options["program"].startswith("macr"):
+    kind = kind_of(options["program"])
+    if given and not kind.startswith("macr"):
         names = ", ".join("--" + k.removesuffix("_file") for k in given)
-        raise click.UsageError(f"{options['program']} takes no {names}: choose --program macr.")
+        raise click.UsageError(f"{kind} takes no {names}: choose --program macr.")
+    if "rules_file" in given and kind != options["program"]:
+        raise click.UsageError("A compiled program has rules of its own: edit its rules.yaml.")
     if "rules_file" in given:
         from referee.cli_rules import load_rules
 

@@ -180,7 +180,7 @@ def test_an_unwritable_cache_is_one_sentence(capsys, served, tmp_path, monkeypat
 
 
 def test_choices_of_the_command_line_are_the_registered_programs():
-    from referee.cli_resolve import PROGRAMS as CHOICES
+    from referee.cli_programs import PROGRAMS as CHOICES
     from referee.programs import PROGRAMS
 
     assert set(CHOICES) == set(PROGRAMS)
