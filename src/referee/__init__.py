@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         RefereeError,
         WeightsError,
     )
+    from referee.optimizers import compile_program
     from referee.programs import MACR, Direct, Gate, InContext, PaperMACR, Program, RuleBase, Vote
     from referee.runtime import Budget, Document, Verdict, connect
 
@@ -51,6 +52,7 @@ _HOMES = {
         "RefereeError",
         "WeightsError",
     ),
+    "referee.optimizers": ("compile_program",),
     "referee.programs": (
         "MACR",
         "Direct",
@@ -87,6 +89,7 @@ __all__ = [
     "Vote",
     "WeightsError",
     "aresolve",
+    "compile_program",
     "connect",
     "load",
     "resolve",

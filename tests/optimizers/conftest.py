@@ -1,0 +1,64 @@
+"""A scripted model that reaches every branch, and examples for it."""
+
+import json
+
+import dspy
+import pytest
+
+from referee.runtime.scripted import prompt_of, scripted_lm
+
+TYPED = {
+    '"contradict"': {"contradict": True},
+    '"relations"': {"relations": [{"pair": 1, "relation": "contradiction", "type": "other"}]},
+    '"judgments"': {"judgments": [{"conflict": 1, "rule": "", "winner": "undecided"}]},
+    '"first_snippet"': {"first_snippet": "x", "second_snippet": "y", "type": "other"},
+    '"explanation"': {"answer": "two", "explanation": "Because."},
+    '"key_attributes"': {
+        "key_attributes": "a planet with two moons",
+        "background": "astronomy",
+        "details": "it has two moons",
+        "knowledge_cutoff": "May 2025",
+    },
+    '"real"': {"real": [True] * 8},
+}
+
+
+def answer(request):
+    """JSON for typed outputs, else what the last message says."""
+    prompt = prompt_of(request)
+    if "instruction" in prompt.lower():
+        return f"Read with care ({len(prompt)})."
+    for key, value in TYPED.items():
+        if "JSON object" in prompt and key in prompt:
+            return json.dumps(value)
+    said = request.messages[-1].text
+    return "three" if "three" in said and "two" not in said else "two"
+
+
+def moons(n, gold="two"):
+    """Examples whose documents disagree."""
+    return [
+        dspy.Example(
+            question=f"How many moons does planet {i} have?",
+            documents=[
+                f"Planet {i} has two moons.",
+                "It has three moons.",
+                f"The two moons of planet {i} are small.",
+            ],
+            answers=[gold],
+        )
+        for i in range(n)
+    ]
+
+
+@pytest.fixture
+def make_lm():
+    def make(name="scripted/student", script=answer, **options):
+        return scripted_lm(script, name, **options)
+
+    return make
+
+
+@pytest.fixture
+def examples():
+    return moons
