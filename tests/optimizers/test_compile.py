@@ -63,11 +63,14 @@ def test_settings_reach_the_predictors_that_defaults_do_not(make_lm, examples):
     assert "compose" not in composing.without_demonstrations
 
 
-@every_program
-@every_optimizer
-def test_the_estimate_is_told_first_and_never_exceeded(name, optimizer, make_lm, examples):
-    if optimizer != "bootstrap" and name not in ("vote", "macr"):
-        pytest.skip("one program with one predictor and one with many tell enough")
+@pytest.mark.parametrize(
+    ("optimizer", "name"),
+    [
+        *(("bootstrap", name) for name in sorted(PROGRAMS)),
+        *((optimizer, name) for optimizer in ("mipro", "gepa") for name in ("vote", "macr")),
+    ],
+)
+def test_the_estimate_is_told_first_and_never_exceeded(optimizer, name, make_lm, examples):
     lm, said = make_lm(), []
 
     def tell(line):

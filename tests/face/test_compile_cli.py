@@ -1,0 +1,244 @@
+"""compile, show and resolve --program DIR, over real sockets."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import dspy
+import pytest
+
+import referee
+from referee import cli
+from referee.errors import ArtifactWarning
+from referee.programs import MACR, Gate
+from referee.runtime.fake_server import FakeServer, Fault
+
+
+def run(capsys, *args):
+    """Exit code, stdout and stderr of the command line, in this process."""
+    try:
+        code = cli.main([str(a) for a in args])
+    except SystemExit as stop:
+        code = stop.code
+    out, err = capsys.readouterr()
+    assert "Traceback" not in out + err
+    return code or 0, out, err
+
+
+def two_or_three(request):
+    if "JSON object" in request.system:
+        return '{"relations": [], "judgments": []}'
+    return "three" if "three" in request.user else "two"
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A file of eight rows."""
+    rows = [
+        {
+            "id": str(i),
+            "question": f"How many moons does planet {i} have?",
+            "contexts": [
+                {"text": f"Planet {i} has two moons."},
+                {"text": f"Planet {i} has three moons."},
+                {"text": f"The two moons of planet {i} are small."},
+            ],
+            "answers": ["two"],
+        }
+        for i in range(8)
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+@pytest.fixture
+def server():
+    with FakeServer(two_or_three) as running:
+        yield running
+        assert not running.errors
+
+
+def test_compile_show_resolve(capsys, server, data, tmp_path):
+    out = tmp_path / "compiled"
+    served = ["--lm", "openai/tiny", "--api-base", server.url]
+    code, said, err = run(capsys, "compile", "vote", "--data", data, *served, "--out", out)
+    assert code == 0
+    assert err.startswith("At most 36 requests, retries apart.")
+    assert "after        em 1.000 [1.000, 1.000] on 4 validation rows" in said
+    assert sorted(p.name for p in out.iterdir()) == ["card.json", "program.json", "thresholds.json"]
+
+    code, shown, _ = run(capsys, "show", out)
+    assert code == 0
+    assert "optimizer    bootstrap (demonstrations 2), seed 0" in shown
+    assert "read                         2 demonstrations" in shown
+    card = json.loads(run(capsys, "show", out, "--json")[1])
+    assert card["compiled"]["data"]["train"]["n"] == 4
+    text = "\n".join(p.read_text() for p in out.iterdir())
+    assert server.url not in text
+    assert "127.0.0.1" not in text
+    assert str(tmp_path) not in text
+
+    before = len(server.requests)
+    args = ["resolve", "--example", "mars-moons", "--program", out, *served]
+    code, answer, err = run(capsys, *args)
+    assert code == 0
+    assert answer.startswith("two\n")
+    assert "Warning" not in err
+    assert len(server.requests[before].messages) == 6  # system, two demonstrations, question
+
+
+def test_a_second_backbone_is_one_command(capsys, data, tmp_path):
+    """Compile on A, use on B with a warning, compile again for B; through litellm."""
+    with FakeServer(two_or_three) as a, FakeServer(two_or_three) as b:
+        on_a = ["--lm", "mistral/a", "--api-base", a.url]
+        on_b = ["--lm", "mistral/b", "--api-base", b.url]
+        first, second = tmp_path / "a", tmp_path / "b"
+        assert run(capsys, "compile", "macr", "--data", data, *on_a, "--out", first)[0] == 0
+        asked_of_a = len(a.requests)
+
+        lm_b = dspy.LM(
+            "openai/b", api_base=b.url, api_key="k", engine="litellm", num_retries=0, cache=False
+        )
+        with pytest.warns(ArtifactWarning, match=r"compiled for mistral/a and runs on openai/b"):
+            program = referee.load(first, lm=lm_b)
+        verdict = program(question="How many moons?", documents=["It has two moons."]).verdict
+        assert (verdict.answer, verdict.backbone) == ("two", "openai/b")
+        assert len(b.requests[-1].messages) == 6
+
+        code, _, err = run(capsys, "compile", first, "--data", data, *on_b, "--out", second)
+        assert code == 0
+        assert "Warning: The program was compiled for mistral/a and runs on mistral/b" in err
+        assert {r.body["model"] for r in b.requests} == {"b"}
+        assert len(a.requests) == asked_of_a
+        assert not a.errors + b.errors
+    card = json.loads((second / "card.json").read_text())
+    assert card["backbone"] == "mistral/b"
+    assert card["settings"] == json.loads((first / "card.json").read_text())["settings"]
+
+
+def test_a_teacher_on_another_server(capsys, server, data, tmp_path):
+    with FakeServer(lambda _: "three") as weak:
+        args = ["--lm", "openai/weak", "--api-base", weak.url]
+        args += ["--teacher", f"openai/strong@{server.url}", "--out", tmp_path / "o", "--json"]
+        code, out, _ = run(capsys, "compile", "vote", "--data", data, *args)
+    assert code == 0
+    assert json.loads(out)["compiled"]["without_demonstrations"] == []
+    assert {r.body["model"] for r in server.requests} == {"strong"}
+
+
+def test_killed_and_started_again_it_pays_for_nothing_twice(data, tmp_path):
+    """-9 in the middle of a run; the server counts every request of both runs."""
+
+    def slow(request):
+        time.sleep(0.02)
+        return two_or_three(request)
+
+    with FakeServer(slow) as server:
+        command = [sys.executable, "-m", "referee", "compile", "macr", "--data", str(data)]
+        command += ["--lm", "openai/tiny", "--api-base", server.url, "--concurrency", "2"]
+        env = {**os.environ, "REFEREE_CACHE": str(tmp_path / "cache")}
+        for enough in (20, 60):
+            out = [*command, "--out", str(tmp_path / "killed")]
+            process = subprocess.Popen(
+                out, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env
+            )
+            while len(server.requests) < enough and process.poll() is None:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGKILL)
+            assert process.wait() == -signal.SIGKILL
+        done = subprocess.run(out, capture_output=True, text=True, env=env, timeout=100)
+        assert done.returncode == 0, done.stderr
+        with_kills = len(server.requests)
+        whole = [*command, "--out", str(tmp_path / "whole")]
+        subprocess.run(whole, capture_output=True, env=env, timeout=100, check=True)
+        without_kills = len(server.requests) - with_kills
+    # What was in flight when it was killed was not yet paid for on our side: 2 slots, twice.
+    assert without_kills <= with_kills <= without_kills + 4
+    states = [(tmp_path / n / "program.json").read_text() for n in ("killed", "whole")]
+    assert states[0] == states[1]
+
+
+def test_a_budget_ends_it_and_exit_is_0(capsys, server, data, tmp_path):
+    args = ["--lm", "openai/tiny", "--api-base", server.url, "--budget", "20"]
+    code, out, err = run(capsys, "compile", "vote", "--data", data, *args, "--out", tmp_path / "o")
+    assert code == 0
+    assert "the budget ends it after 20" in err
+    assert "ended        by the budget, with the best so far" in out
+    assert len(server.requests) == 20
+    assert isinstance(referee.load(tmp_path / "o"), referee.Vote)
+
+
+def test_a_dead_model_saves_nothing_and_is_exit_1(capsys, data, tmp_path):
+    with FakeServer(lambda _: Fault("status", 400)) as server:
+        args = ["--lm", "openai/x", "--api-base", server.url, "--out", tmp_path / "o"]
+        code, out, err = run(capsys, "compile", "vote", "--data", data, *args)
+    assert code == 1
+    assert out == ""
+    assert "not scored: " in err
+    assert "nothing was saved" in err
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["compile", "magic", "--data", "DATA", "--out", "o"], "'magic' is neither a program"),
+        (["compile", "vote", "--data", "missing.jsonl", "--out", "o"], "missing.jsonl cannot be"),
+        (["compile", "vote", "--data", "DATA", "--rows", "1", "--out", "o"], "has 1 rows"),
+        (["compile", "vote", "--out", "o"], "--data"),
+        (["compile", "vote", "--data", "DATA"], "--out"),
+        (["compile", "vote", "--data", "DATA", "--out", "o", "--metric", "fact_recall"], "'facts'"),
+        (["compile", "EMPTY", "--data", "DATA", "--out", "o"], "holds no compiled program"),
+        (["show", "EMPTY"], "holds no compiled program"),
+        (["show", "missing"], "holds no compiled program"),
+        (["resolve", "--example", "tesla", "--program", "EMPTY"], "holds no compiled program"),
+    ],
+)
+def test_usage_errors_are_exit_2(capsys, data, tmp_path, args, says):
+    (tmp_path / "empty").mkdir()
+    places = {"DATA": str(data), "EMPTY": str(tmp_path / "empty"), "o": str(tmp_path / "o")}
+    args = [places.get(a, a) for a in args]
+    served = [] if args[0] == "show" else ["--lm", "openai/x", "--api-base", "http://127.0.0.1:9"]
+    code, out, err = run(capsys, *args, *served)
+    assert code == 2
+    assert out == ""
+    assert says in err
+
+
+def test_a_compiled_program_keeps_its_rules(capsys, server, tmp_path):
+    MACR(gate=Gate(threshold=0.4)).save_artifact(tmp_path / "m")
+    served = ["--lm", "openai/tiny", "--api-base", server.url]
+    args = ["resolve", "--example", "mars-moons", "--program", tmp_path / "m", *served]
+    assert run(capsys, *args, "--queue", tmp_path / "q.jsonl")[0] == 0
+    code, _, err = run(capsys, *args, "--rules", tmp_path / "r.yaml")
+    assert code == 2
+    assert "edit its rules.yaml" in err
+    thresholds = tmp_path / "m" / "thresholds.json"
+    thresholds.write_text(thresholds.read_text().replace('"k": 8', '"k": 4'))
+    code, _, err = run(capsys, *args)
+    assert code == 2
+    assert "was chosen with k = 8" in err
+    assert "gate         threshold 0.4" not in run(capsys, "show", tmp_path / "m")[1]
+
+
+def test_show_warns_of_edits(capsys, tmp_path):
+    MACR().save_artifact(tmp_path / "m")
+    code, out, err = run(capsys, "show", tmp_path / "m")
+    assert (code, err) == (0, "")
+    assert "backbone     not compiled for any" in out
+    assert "rules        version 1" in out
+    rules = tmp_path / "m" / "rules.yaml"
+    rules.write_text(rules.read_text() + "\n# mine\n")
+    assert "Warning: rules.yaml was edited" in run(capsys, "show", tmp_path / "m")[2]
+
+
+def test_choices_of_the_command_line_are_the_registered_ones():
+    from referee import cli_compile
+    from referee.optimizers import METRICS, OPTIMIZERS
+
+    assert set(cli_compile.OPTIMIZERS) == set(OPTIMIZERS)
+    assert set(cli_compile.METRICS) == set(METRICS)
