@@ -61,7 +61,8 @@ class Bootstrap:
             for chunk in chunks(order):
                 if pool.full or run.meter.exhausted:
                     return pool.chosen()
-                traces = fan_out([partial(_successful_trace, run, program, e) for _, e in chunk])
+                calls = [partial(_successful_trace, run, program, e) for _, e in chunk]
+                traces: list[Any] = fan_out(calls)
                 pool.add({number: t for (number, _), t in zip(chunk, traces, strict=True)})
                 run.tell(f"demonstrations: {pool}")
         return pool.chosen()

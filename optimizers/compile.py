@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -99,6 +99,8 @@ def compile_program(
     search = _optimizer(optimizer)
     estimate = search.estimate(run) + 2 * run.bound(run.valset)
     tell(_forecast(estimate, budget))
+    if _was_tuned(run.student):
+        tell("The program's thresholds were chosen on other prompts: tune them again afterwards.")
     with _stage(run, replies):
         found = search.compile(run)
         before, after = scores(run, run.student, found)
@@ -166,6 +168,11 @@ def _forecast(estimate: int, budget: Budget | None) -> str:
     if budget.requests >= estimate:
         return f"{bound}; the budget of {budget.requests:,} suffices."
     return f"{bound}; the budget ends it after {budget.requests:,} with the best so far."
+
+
+def _was_tuned(program: Program) -> bool:
+    values = program.thresholds().values()
+    return any(isinstance(v, Mapping) and bool(v.get("threshold")) for v in values)
 
 
 @contextmanager

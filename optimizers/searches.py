@@ -71,7 +71,7 @@ class Mipro:
         best = _Best(run.student)
         search = _FittedMIPRO(run, self)
         try:
-            with _quiet(), dspy.context(callbacks=[best]):
+            with _quiet(), dspy.context(callbacks=[*dspy.settings.callbacks, best]):
                 found: Program = search.compile(
                     run.student,
                     trainset=list(run.trainset),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,13 @@ from .rules import RuleBase
 
 _FREE = frozenset({"threshold", "inclusive"})  # of a threshold; all else it holds under
 _KEYS = frozenset(
-    {"program", "backbone", "settings", "parts", "thresholds", "signatures", "compiled", "files"}
+    {
+        *("program", "backbone", "settings", "parts", "thresholds", "signatures", "compiled"),
+        *("files", "versions"),
+    }
 )
+
+_TABLES = ("settings", "thresholds", "signatures", "compiled", "files", "versions")
 
 
 @dataclass(frozen=True)
@@ -133,7 +139,7 @@ def _read_card(folder: Path) -> dict[str, Any]:
             "it again, or load it with the version that wrote it."
         )
     missing = sorted(_KEYS - card.keys())
-    if missing or not all(isinstance(card[k], Mapping) for k in ("files", "signatures")):
+    if missing or not all(isinstance(card[k], Mapping) for k in _TABLES):
         raise ArtifactError(
             f"{folder / CARD} is damaged (it lacks {', '.join(missing) or 'a table'}): compile the "
             "program again."
@@ -247,4 +253,14 @@ def _doubts(saved: Saved, program: Program) -> list[str]:
         for name in saved.card["parts"]
         if not getattr(program, name, None)
     ]
+    wrote, reads = saved.card["versions"].get("dspy", ""), version("dspy")
+    if _minor(wrote) != _minor(reads):
+        doubts.append(
+            f"It was saved with dspy {wrote or 'unknown'} and this is dspy {reads}, which may read "
+            "its state otherwise: compile it again."
+        )
     return doubts
+
+
+def _minor(text: str) -> list[str]:
+    return text.split(".")[:2]

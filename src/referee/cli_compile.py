@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from referee.cli_programs import PROGRAM, program_of
+from referee.cli_programs import checked_program, program_of
 from referee.cli_resolve import parse_budget
 from referee.errors import BackboneError, InputError
 from referee.printable import printable
@@ -19,7 +19,7 @@ METRICS = ("em", "fact_recall")
 
 
 @click.command()
-@click.argument("program", type=PROGRAM)
+@click.argument("program", callback=checked_program)
 @click.option(
     "--data",
     metavar="FILE",
@@ -121,7 +121,7 @@ def _backbones(options: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _replies(options: dict[str, Any]) -> Path:
-    out = Path(options["out"])
+    out = Path(options["out"]).resolve()
     return out.with_name(f"{out.name}.replies")
 
 

@@ -12,28 +12,17 @@ import click
 PROGRAMS = ("direct", "icl", "macr", "macr-paper", "vote")
 
 
-class ProgramName(click.ParamType):
-    """The name of a program, or a folder that ``referee compile`` wrote."""
-
-    name = "program"
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """What --help shows."""
-        return f"[{'|'.join(PROGRAMS)}|DIR]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """See `click.ParamType`."""
-        if value not in PROGRAMS and not Path(value).is_dir():
-            self.fail(
-                f"{value!r} is neither a program ({', '.join(PROGRAMS)}) nor the folder of a "
-                "compiled one.",
-                param,
-                ctx,
-            )
-        return str(value)
+PROGRAM = f"[{'|'.join(PROGRAMS)}|DIR]"
 
 
-PROGRAM = ProgramName()
+def checked_program(_: click.Context, __: click.Parameter, value: str) -> str:
+    """Refuse what is neither the name of a program nor a folder, while options are read."""
+    if value not in PROGRAMS and not Path(value).is_dir():
+        raise click.BadParameter(
+            f"{value!r} is neither a program ({', '.join(PROGRAMS)}) nor the folder of a compiled "
+            "one."
+        )
+    return value
 
 
 def kind_of(text: str) -> str:

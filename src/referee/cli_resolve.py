@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from referee.cli_programs import PROGRAM, kind_of, program_of
+from referee.cli_programs import PROGRAM, checked_program, kind_of, program_of
 from referee.errors import InputError
 
 
@@ -29,7 +29,8 @@ from referee.errors import InputError
 )
 @click.option(
     "--program",
-    type=PROGRAM,
+    metavar=PROGRAM,
+    callback=checked_program,
     default="macr",
     show_default=True,
     help="How to answer: the name of a program, or the folder of a compiled one.",

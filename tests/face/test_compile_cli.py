@@ -94,8 +94,8 @@ def test_compile_show_resolve(capsys, server, data, tmp_path):
 def test_a_second_backbone_is_one_command(capsys, data, tmp_path):
     """Compile on A, use on B with a warning, compile again for B; through litellm."""
     with FakeServer(two_or_three) as a, FakeServer(two_or_three) as b:
-        on_a = ["--lm", "mistral/a", "--api-base", a.url]
-        on_b = ["--lm", "mistral/b", "--api-base", b.url]
+        on_a = ["--rows", "4", "--lm", "mistral/a", "--api-base", a.url]
+        on_b = ["--rows", "4", "--lm", "mistral/b", "--api-base", b.url]
         first, second = tmp_path / "a", tmp_path / "b"
         assert run(capsys, "compile", "macr", "--data", data, *on_a, "--out", first)[0] == 0
         asked_of_a = len(a.requests)
@@ -134,14 +134,15 @@ def test_killed_and_started_again_it_pays_for_nothing_twice(data, tmp_path):
     """-9 in the middle of a run; the server counts every request of both runs."""
 
     def slow(request):
-        time.sleep(0.02)
+        time.sleep(0.01)
         return two_or_three(request)
 
     with FakeServer(slow) as server:
         command = [sys.executable, "-m", "referee", "compile", "macr", "--data", str(data)]
         command += ["--lm", "openai/tiny", "--api-base", server.url, "--concurrency", "2"]
+        command += ["--rows", "4"]
         env = {**os.environ, "REFEREE_CACHE": str(tmp_path / "cache")}
-        for enough in (20, 60):
+        for enough in (10, 40):
             out = [*command, "--out", str(tmp_path / "killed")]
             process = subprocess.Popen(
                 out, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env

@@ -176,6 +176,7 @@ def test_a_threshold_may_be_edited(saved):
     [
         ("card.json", lambda d: d.update(schema=2), "has schema 2 and this version reads 1"),
         ("card.json", lambda d: d.pop("signatures"), "lacks signatures"),
+        ("card.json", lambda d: d.update(settings=[]), "lacks a table"),
         ("card.json", lambda d: d.update(program="oracle"), "'oracle', which this version"),
         ("card.json", lambda d: d["settings"].update(magic=1), "settings that macr does not take"),
         (
@@ -239,6 +240,12 @@ def test_reworded_prompts_and_missing_parts_are_warned_of(tmp_path):
     with pytest.warns(ArtifactWarning, match="reworded") as only:
         referee.load(tmp_path, retriever=["A passage."])
     assert len(only) == 1
+
+
+def test_another_version_of_dspy_is_warned_of(saved):
+    edit(saved / "card.json", lambda d: d["versions"].update(dspy="3.3.9"))
+    with pytest.warns(ArtifactWarning, match=r"saved with dspy 3\.3\.9"):
+        referee.load(saved)
 
 
 def test_another_backbone_is_warned_of(tmp_path):

@@ -200,6 +200,31 @@ def test_a_spent_budget_of_one_run_does_not_fail_another(ask):
             assert ask(question="q").answer == "a"
 
 
+def test_a_run_within_a_run_counts_in_both_and_is_bounded_by_both(ask, tmp_path):
+    lm = scripted_lm(in_order(["a", "b", "c"]))
+    outer, stack = under(lm, Budget(requests=3))
+    with stack, caching(ReplyCache(tmp_path)):
+        inner = Meter(Budget(requests=1), outer=outer)
+        with metered(inner):
+            ask(question="1")
+            assert ask(question="1").answer == "a"
+            with pytest.raises(BudgetExceeded, match="1 requests"):
+                ask(question="2")
+        assert not outer.exhausted
+        assert (outer.usage().requests, outer.usage().cached) == (1, 1)
+        second = Meter(outer=outer)
+        with metered(second):
+            ask(question="2")
+            ask(question="3")
+            with pytest.raises(BudgetExceeded, match="3 requests"):
+                ask(question="4")
+            assert ask(question="3").answer == "c"
+    assert outer.exhausted
+    assert second.exhausted
+    assert (second.usage().requests, outer.usage().requests) == (2, 3)
+    assert outer.usage().tokens == 45
+
+
 def test_usd_budget_needs_a_price(ask):
     meter, stack = under(scripted_lm(in_order(["a", "b"])), Budget(usd=1.0))
     with stack, metered(meter):
