@@ -15,6 +15,8 @@ from ..runtime.passages import estimate_tokens, fit
 ROOM = 900  # tokens, ours: all demonstrations of one predictor, beside 2,500 of documents in 4,096
 SHORT = 300  # tokens, ours: a demonstration whose documents are longer has them cut to this
 
+_EMPTY: tuple[Any, ...] = ("", None, [], {})  # False and 0 are answers
+
 
 @dataclass(frozen=True)
 class Demonstration:
@@ -40,7 +42,7 @@ class Demonstration:
 def demonstration(
     number: int, signature: Any, inputs: Mapping[str, Any], outputs: Mapping[str, Any]
 ) -> Demonstration | None:
-    """A demonstration short enough for a prompt; None when cutting would make it wrong.
+    """A demonstration short enough for a prompt; None when it shows nothing or cutting spoils it.
 
     Args:
         number: Number of the training example.
@@ -50,7 +52,7 @@ def demonstration(
     """
     given = _plain({n: inputs[n] for n in signature.input_fields if n in inputs})
     said = _plain({n: outputs[n] for n in signature.output_fields if n in outputs})
-    if len(given) + len(said) < len(signature.fields):
+    if len(given) + len(said) < len(signature.fields) or all(v in _EMPTY for v in said.values()):
         return None
     cut = _fitted(given, said)
     if _lost(given, cut, said):

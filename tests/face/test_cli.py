@@ -206,7 +206,9 @@ def test_help_is_fast_and_imports_nothing_heavy():
     assert time.perf_counter() - started < 2.0  # the benchmark holds 0.5 s; CI machines get slack
 
 
-@pytest.mark.parametrize("args", [[], ["resolve"], ["models"], ["models", "pull"]])
+@pytest.mark.parametrize(
+    "args", [[], ["compile"], ["resolve"], ["models"], ["models", "pull"], ["show"]]
+)
 def test_help_exists_everywhere(capsys, args):
     code, out, _ = run(capsys, *args, "--help")
     assert code == 0

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from referee.optimizers.demonstrations import ROOM, SHORT, Demonstration, choose, demonstration
 from referee.runtime.passages import estimate_tokens
-from referee.signatures import AnswerFromDocument, JudgeFromKnowledge, OpenConflict
+from referee.signatures import AnswerFromDocument, CompareAnswers, JudgeFromKnowledge, OpenConflict
 
 FILLER = "Nothing of interest happened that day. " * 200
 
@@ -39,6 +39,14 @@ def test_a_demonstration_that_lost_its_answer_is_none():
 
 def test_missing_fields_make_no_demonstration():
     assert demonstration(0, AnswerFromDocument, {"question": "?"}, {"answer": "a"}) is None
+
+
+def test_an_empty_reply_shows_nothing():
+    assert made("The seat of Tesla is Austin.", answer="") is None
+    inputs = {"question": "?", "today": "2026-01-01", "conflicts": []}
+    assert demonstration(0, JudgeFromKnowledge, inputs, {"judgments": []}) is None
+    inputs = {"question": "?", "first": "a", "second": "b"}
+    assert demonstration(0, CompareAnswers, inputs, {"contradict": False}) is not None
 
 
 def test_logprobs_and_other_extras_stay_out():
