@@ -2,7 +2,7 @@
 
 dspy's `BootstrapFewShot` stops after so many successful examples, and a predictor of a rare branch
 then has none; it prints, and prompts outgrow a small window. Here the search goes on until each
-predictor has its demonstrations or the examples are at an end, and long documents are cut.
+predictor has its demonstrations or no more come, and long documents are cut.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from .examples import accepted
 from .runs import Run, chunks
 
 DEMONSTRATIONS = 2  # ours: a small model reads 65 tokens a second, and each is read on every call
+PATIENCE = 5  # ours: batches of rows that bring no predictor nearer to its demonstrations
 
 
 class Bootstrap:
@@ -58,12 +59,14 @@ class Bootstrap:
         order = list(enumerate(run.trainset))
         random.Random(seed).shuffle(order)
         for program in (teacher, *teacher.exercises()):
+            idle = 0
             for chunk in chunks(order):
-                if pool.full or run.meter.exhausted:
-                    return pool.chosen()
+                if pool.full or run.meter.exhausted or idle == PATIENCE:
+                    break
                 calls = [partial(_successful_trace, run, program, e) for _, e in chunk]
                 traces: list[Any] = fan_out(calls)
-                pool.add({number: t for (number, _), t in zip(chunk, traces, strict=True)})
+                added = pool.add({n: t for (n, _), t in zip(chunk, traces, strict=True)})
+                idle = 0 if added else idle + 1
                 run.tell(f"demonstrations: {pool}")
         return pool.chosen()
 
@@ -89,8 +92,9 @@ class _Pool:
         """The best of what was found."""
         return {name: choose(found, self.count) for name, found in self.found.items()}
 
-    def add(self, traces: Mapping[int, Sequence[Any]]) -> None:
-        """Take the calls of successful runs for those predictors that need more."""
+    def add(self, traces: Mapping[int, Sequence[Any]]) -> int:
+        """Take the calls of successful runs for those predictors that need more; how many."""
+        before = sum(map(len, self.found.values()))
         full = {name for name, found in self.chosen().items() if len(found) == self.count}
         for number, trace in traces.items():
             for predictor, inputs, outputs in trace:
@@ -98,6 +102,7 @@ class _Pool:
                 name = self.names[id(predictor)]
                 if made is not None and name not in full:
                     self.found[name].append(made)
+        return sum(map(len, self.found.values())) - before
 
 
 def without_demonstrations(program: Program) -> Program:
@@ -112,7 +117,7 @@ def _teacher(run: Run) -> Program:
     """The student as the teacher plays it: with another backbone, that one answers every call."""
     teacher = without_demonstrations(run.student)
     if run.teacher_lm is not run.lm:
-        teacher.lms = {}
+        teacher.lms = dict.fromkeys(teacher.lms, run.teacher_lm)
         for predictor in teacher.predictors():
             predictor.lm = None
     return teacher.on(run.teacher_lm)

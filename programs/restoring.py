@@ -65,7 +65,8 @@ def read(folder: Path) -> Saved:
         ArtifactError: It is none, was written by another version, or a file of it is damaged.
     """
     card = _read_card(folder)
-    changed = [name for name, saved in card["files"].items() if _digest(folder / name) != saved]
+    held = [name for name in (STATE, RULES, THRESHOLDS) if name != RULES or name in card["files"]]
+    changed = [n for n in held if _digest(folder / n) != card["files"].get(n)]
     if STATE in changed:
         raise ArtifactError(
             f"{folder / STATE} is not the file that {CARD} describes: it was edited, or saving was "
@@ -74,7 +75,7 @@ def read(folder: Path) -> Saved:
     thresholds = _read_json(folder / THRESHOLDS)
     _check_conditions(thresholds, card["thresholds"], folder)
     try:
-        text = (folder / RULES).read_text(encoding="utf-8") if RULES in card["files"] else None
+        text = (folder / RULES).read_text(encoding="utf-8") if RULES in held else None
         rules = None if text is None else RuleBase.from_yaml(text)
     except (InputError, UnicodeDecodeError) as error:
         raise ArtifactError(f"{folder / RULES} cannot be used: {error}") from None

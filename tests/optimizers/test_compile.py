@@ -148,6 +148,14 @@ def test_a_teacher_may_be_another_backbone(make_lm, examples):
     assert result.program.card["backbone"] == "scripted/student"
 
 
+def test_the_search_ends_when_nothing_more_comes(make_lm, examples):
+    """Three predictors of the default MACR are never asked: all rows would be in vain."""
+    said = []
+    compile_program(MACR(), examples(60), examples(1), lm=make_lm(), tell=said.append)
+    batches = [line for line in said if line.startswith("demonstrations")]
+    assert len(batches) < 2 * 15
+
+
 def test_only_runs_that_were_right_are_shown(make_lm):
     rows = [
         Row(str(i), f"How many, {i}?", (Document(text=f"It has two, {i}."),), (gold,))

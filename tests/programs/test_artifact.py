@@ -177,6 +177,7 @@ def test_a_threshold_may_be_edited(saved):
         ("card.json", lambda d: d.update(schema=2), "has schema 2 and this version reads 1"),
         ("card.json", lambda d: d.pop("signatures"), "lacks signatures"),
         ("card.json", lambda d: d.update(settings=[]), "lacks a table"),
+        ("card.json", lambda d: d.update(files={}), "is not the file that card.json"),
         ("card.json", lambda d: d.update(program="oracle"), "'oracle', which this version"),
         ("card.json", lambda d: d["settings"].update(magic=1), "settings that macr does not take"),
         (
