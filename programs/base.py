@@ -69,6 +69,7 @@ class Program(dspy.Module):
 
     name: ClassVar[str]
     needs_documents: ClassVar[bool] = True
+    long_answers: ClassVar[bool] = False  # whether it returns a `Report` instead of a `Verdict`
     roles: ClassVar[tuple[str, ...]] = ("reader",)
 
     def __init__(

@@ -52,7 +52,7 @@ class Meter:
     """Counts requests, tokens and dollars of one run, and stops it when the budget is spent.
 
     Attributes:
-        exhausted: Whether a request was refused because the budget is spent.
+        exhausted: Whether a request was refused, or left out, because of the budget.
     """
 
     def __init__(self, budget: Budget | None = None) -> None:
@@ -75,6 +75,17 @@ class Meter:
                 self.exhausted = True
                 raise BudgetExceeded(f"The budget is spent: {reason}.")
             self._in_flight += 1
+
+    def remaining(self) -> int | None:
+        """Requests that the budget still allows; None when it does not bound them."""
+        with self._lock:
+            if self.budget.requests is None:
+                return None
+            return max(0, self.budget.requests - self._count.requests - self._in_flight)
+
+    def spent(self) -> None:
+        """Say that something was left out because of the budget."""
+        self.exhausted = True
 
     def settle(self, usage: Mapping[str, Any] | None, cost: float | None) -> None:
         """Book a request that was reserved and has reached the backbone."""

@@ -1,6 +1,17 @@
 """Every DSPy signature and its typed outputs: the docstrings are the prompts."""
 
 from .answers import AnswerFromDocument, AnswerFromDocuments, AnswerFromMemory
+from .arbgraph import (
+    AnswerAtLength,
+    CitedSentence,
+    ClaimCase,
+    ClaimPair,
+    ComposeReport,
+    ExtractClaims,
+    ExtractRelevantClaims,
+    RelateClaims,
+    WeighClaims,
+)
 from .macr import (
     AnswerFromKnowledge,
     AnswerPair,
@@ -21,23 +32,32 @@ from .macr import (
 )
 
 __all__ = [
+    "AnswerAtLength",
     "AnswerFromDocument",
     "AnswerFromDocuments",
     "AnswerFromKnowledge",
     "AnswerFromMemory",
     "AnswerPair",
     "ApplyRules",
+    "CitedSentence",
+    "ClaimCase",
+    "ClaimPair",
     "CompareAnswers",
     "ComposeAnswer",
+    "ComposeReport",
     "ConsultKnowledge",
     "DescribeSubject",
+    "ExtractClaims",
     "ExtractConflict",
+    "ExtractRelevantClaims",
     "JudgeFromKnowledge",
     "JudgeRelevance",
     "OpenConflict",
     "RecallKnowledge",
     "RelateAnswers",
+    "RelateClaims",
     "ResolveStepByStep",
     "SampleAnswer",
     "SynthesizeAnswer",
+    "WeighClaims",
 ]
