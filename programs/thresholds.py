@@ -1,0 +1,62 @@
+"""Cosine thresholds of ArbGraph, which belong to an encoder (Eq. 1 and 2, 3.2).
+
+Complete. A cosine of 0.5 means one thing with one encoder and another with the next, so a threshold
+is stored with the encoder's name, and one encoder's is never used with another.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ..errors import InputError
+from ..runtime.embedder import DEFAULT_ENCODER
+
+
+class Thresholds(NamedTuple):
+    """Cosines in [-1, 1], inclusive.
+
+    Attributes:
+        query: tau_q: a claim below it is not about the question (Eq. 1).
+        similarity: tau_sim: pairs from it on are verified (Eq. 2).
+        merge: Two claims from it on are one, when they agree (3.2).
+    """
+
+    query: float
+    similarity: float
+    merge: float
+
+
+THRESHOLDS = MappingProxyType(
+    {
+        # ours
+        DEFAULT_ENCODER: Thresholds(query=0.3, similarity=0.4, merge=0.8),
+        # query: paper, 4.1.4; merge: released code; similarity: ours, the paper names no value
+        "BAAI/bge-large-en-v1.5": Thresholds(query=0.3, similarity=0.6, merge=0.88),
+    }
+)
+
+
+def thresholds_for(encoder: str) -> Thresholds:
+    """Look up the thresholds that were calibrated for an encoder.
+
+    Args:
+        encoder: The encoder's `name`.
+
+    Returns:
+        Its thresholds.
+
+    Raises:
+        InputError: None are known for it.
+
+    Example:
+        >>> thresholds_for("BAAI/bge-large-en-v1.5").query
+        0.3
+    """
+    if encoder not in THRESHOLDS:
+        raise InputError(
+            f"No thresholds are known for the encoder {encoder!r}; give query, similarity and "
+            f"merge thresholds explicitly, calibrate them with `referee tune`, or use "
+            f"{' or '.join(map(repr, THRESHOLDS))}."
+        )
+    return THRESHOLDS[encoder]
