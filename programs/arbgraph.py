@@ -13,7 +13,7 @@ from ..runtime.embedder import Encoder, default_encoder
 from ..runtime.records import Document, Report
 from .arbitration import without_losers
 from .base import READING_TOKENS, Case, Program
-from .claim_arbiter import Arbitrated, Arbiter
+from .claim_arbiter import Arbiter, Arbitrated
 from .claim_nodes import Screened, candidates, screened
 from .composition import Writer, composed, fitting
 from .evidence_graph import EvidenceGraph

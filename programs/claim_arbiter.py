@@ -8,15 +8,15 @@ from itertools import takewhile
 
 import dspy
 
-from ..runtime.records import Claim, Document
+from ..runtime.records import Claim
 from ..signatures import ClaimCase, WeighClaims
 from .arbitration_rounds import Answer, Arbitration, Ask, arbitration_rounds
 from .base import Case
+from .claim_nodes import origin_of
 from .conflict_types import changed_state
 from .conflicts import Relation, Side
 from .evidence_graph import EvidenceGraph
 from .failures import failure
-from .independence import independent_groups
 from .operators import apply_rules, open_rules
 from .reasoner import as_rule_text, winner_index
 from .rules import Rule, RuleBase
@@ -116,6 +116,7 @@ class _Court:
     ) -> None:
         self.case, self.graph, self.claims, self.weigh = case, graph, claims, weigh
         self.documents = {d.id: d for d in case.documents}
+        self.origins = origin_of(case.documents)
         in_code = [r for r in rules.rules if not r.operator or r.operator in _OF_CLAIMS]
         self.rules = RuleBase(in_code, authoritative=rules.authoritative)
 
@@ -168,9 +169,7 @@ class _Court:
         )
 
     def _sources(self, ids: Sequence[str]) -> int:
-        named = dict.fromkeys(d for id in ids for d in self.claims[id].document_ids)
-        documents: list[Document] = [self.documents[d] for d in named]
-        return len(independent_groups(documents))
+        return len({self.origins[d] for id in ids for d in self.claims[id].document_ids})
 
     def _relation(self, sides: tuple[Side, Side]) -> Relation:
         found = changed_state(self.case.question, *sides)

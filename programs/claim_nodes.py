@@ -71,12 +71,12 @@ def screened(
     left = [n for n in range(len(claims)) if n not in set(kept)]
     near = [claims[n].text for n in kept]
     groups = [[kept[i] for i in group] for group in merge(near, vectors[kept], thresholds.merge)]
-    documents = {d.id: d for d in case.documents}
+    origins = origin_of(case.documents)
     ids = (f"c{n}" for n in range(1, len(claims) + 1))
-    nodes = [_node(next(ids), group, claims, relevance, documents) for group in groups]
+    nodes = [_node(next(ids), group, claims, relevance, origins) for group in groups]
     off = f"off the question: cosine below {thresholds.query:g}"
     filtered = [
-        _node(next(ids), [n], claims, relevance, documents).model_copy(update={"reason": off})
+        _node(next(ids), [n], claims, relevance, origins).model_copy(update={"reason": off})
         for n in left
     ]
     return Screened(nodes, vectors[[group[0] for group in groups]], filtered)
@@ -100,6 +100,12 @@ def candidates(
     return found[: settings.max_pairs]
 
 
+def origin_of(documents: Sequence[Document]) -> dict[str, int]:
+    """For each document the number of its origin: near-copies of one text have one."""
+    groups = independent_groups(documents)
+    return {documents[i].id: n for n, group in enumerate(groups) for i in group}
+
+
 def _apart(one: Claim, other: Claim) -> bool:
     """Whether two claims do not both stand in one and the same document only."""
     return len({*one.document_ids, *other.document_ids}) > 1
@@ -110,7 +116,7 @@ def _node(
     group: Sequence[int],
     claims: Sequence[Extracted],
     relevance: NDArray[np.float32],
-    documents: Mapping[str, Document],
+    origins: Mapping[str, int],
 ) -> Claim:
     places: dict[str, Mention] = {}
     for n in group:
@@ -123,6 +129,6 @@ def _node(
         id=id,
         text=claims[group[0]].text,
         mentions=tuple(places.values()),
-        sources=len(independent_groups([documents[d] for d in places])),
+        sources=len({origins[d] for d in places}),
         relevance=round(max(float(relevance[n]) for n in group), 4),
     )

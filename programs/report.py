@@ -40,7 +40,7 @@ class Findings:
     related: Mapping[tuple[int, int], Verified] = field(default_factory=dict)
     graph: EvidenceGraph = field(default_factory=EvidenceGraph)
     arbitrated: Arbitrated | None = None
-    composition: Composition = Composition()
+    composition: Composition = field(default_factory=Composition)
     failed: Exception | None = None
 
     def usable(self, *, keep_all: bool = False) -> list[Claim]:

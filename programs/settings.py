@@ -40,8 +40,8 @@ class ArbSettings:
             far apart they are. *Paper*: no.
         within_document: Whether two claims of one document may be related. *Paper*: yes; ours: no,
             a document does not corroborate itself.
-        homonyms: Whether documents are left out that spell the question's abbreviation out in another
-            way and never name what was asked. *Paper*: no, tau_q alone.
+        homonyms: Whether documents are left out that spell the question's abbreviation out in
+            another way and never name what was asked. *Paper*: no, tau_q alone.
         certain: Whether relations that code is sure of are not asked. *Paper*: no.
     """
 
