@@ -1,8 +1,8 @@
 """Relations between two claims that code is certain of, so that no language model is asked.
 
 Complete. Only claims in one wording are decided: everything equal but notation, one number, one
-date, one name or a negation. What may hold at once (a refinement, a list, another scope, a bound, a
-plan) is never called a contradiction.
+date or a negation. Another name is left open: a country may have two capitals. What may hold at
+once (a refinement, a list, another scope, a bound, a plan) is never called a contradiction.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections import Counter
 from typing import Literal, NamedTuple
 
 from .agreement import ClaimFacts, claim_facts, difference
-from .clusters import is_refinement
 from .quantities import same_quantity
 from .wording import LONGEST_ANSWER
 
@@ -28,7 +27,6 @@ _ONE_DATE = re.compile(
     r"first (?:published|released|broadcast|performed)|premiered)\b",
     re.IGNORECASE,
 )
-_ONE_NAME = re.compile(r"\b(?:capital of|mother of|father of)\b", re.IGNORECASE)
 _SEVERAL = re.compile(
     r"\b(?:one of|among|including|includes|such as|also|or|if|when|former\w*)\b", re.IGNORECASE
 )
@@ -39,7 +37,7 @@ class CertainRelation(NamedTuple):
 
     Attributes:
         label: The relation.
-        case: The class of cases that decided: `same`, `number`, `date`, `name`, `negation`.
+        case: The class of cases that decided: `same`, `number`, `date`, `negation`.
     """
 
     label: Label
@@ -68,7 +66,7 @@ def certain_relation(a: str, b: str) -> CertainRelation | None:
     found = difference(a, b)
     if found is None:
         return CertainRelation("support", "same")
-    test = {"number": _number, "date": _date, "name": _name, "negation": _negation}.get(found.kind)
+    test = {"number": _number, "date": _date, "negation": _negation}.get(found.kind)
     if test is None or _SEVERAL.search(a) or _SEVERAL.search(b) or not _firm(one, other):
         return None
     return CertainRelation("contradiction", found.kind) if test(a, one, other) else None
@@ -99,20 +97,6 @@ def _date(text: str, a: ClaimFacts, b: ClaimFacts) -> bool:
     (mine, cue), (its, other) = a.dates[0], b.dates[0]
     apart = not mine.contains(its) and not its.contains(mine)
     return apart and not (cue or other or a.negations) and bool(_ONE_DATE.search(text))
-
-
-def _name(text: str, a: ClaimFacts, b: ClaimFacts) -> bool:
-    without = ("names", "roles")
-    if len(a.names) != len(b.names) or _rest(a, *without) != _rest(b, *without) or a.negations:
-        return False
-    if [role for role, _ in a.roles] != [role for role, _ in b.roles]:
-        return False
-    pairs = [pair for pair in zip(a.names, b.names, strict=True) if pair[0] != pair[1]]
-    if len(pairs) != 1 or not _ONE_NAME.search(text):
-        return False
-    role = a.roles[a.names.index(pairs[0][0])][0]
-    mine, its = pairs[0]
-    return not role and not (is_refinement(mine, its) or is_refinement(its, mine))
 
 
 def _negation(text: str, a: ClaimFacts, b: ClaimFacts) -> bool:

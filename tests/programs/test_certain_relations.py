@@ -11,10 +11,10 @@ CERTAIN = [
     ("The Orla is 1.2 km long.", "The Orla is 1,200 m long.", "support", "same"),
     ("Marek was born in 1990.", "Marek was born in 1991.", "contradiction", "date"),
     ("The tower is 330 m tall.", "The tower is 310 m tall.", "contradiction", "number"),
-    ("Lyon is the capital of Ard.", "Mont is the capital of Ard.", "contradiction", "name"),
     ("Ida is a doctor.", "Ida is not a doctor.", "contradiction", "negation"),
 ]
 OPEN = [
+    ("Lyon is the capital of Ard.", "Mont is the capital of Ard."),
     ("Ida speaks Danish.", "Ida speaks Dutch."),
     ("Ida was born in Munich.", "Ida was born in Germany."),
     ("Marek was born in May 1990.", "Marek was born in 1990."),
