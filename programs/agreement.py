@@ -51,7 +51,9 @@ _BOUND = re.compile(
 )
 _PARTS = re.compile(r"\s(?:of|for|and|in)\s(?:the\s)?|['’]s?\s")
 _LETTER = re.compile(r"\b[A-Z]\b(?!['’]|\.[A-Z])")  # "A beat B": two of them are names
-_COPULA = re.compile(r"\b(?:(?P<now>is|are)|(?P<past>was|were))\s(?:an?|the|in|at|its|his|her)\b")
+_COPULA = re.compile(
+    r"\b(?:(?P<now>is|are)|(?P<past>was|were))(?:\snot)?\s(?:an?|the|in|at|its|his|her)\b"
+)
 _ROLES = {
     prep: words.split()[0]
     for words in (
@@ -155,8 +157,8 @@ def difference(a: str, b: str) -> Difference | None:
 
     Numbers are compared as quantities ("1,200 million" is "1200 million", 1 km is 1000 m) and in
     the order of the text, dates with the word that governs them, names by their spellings.
-    What only one claim states is a difference too. Words may differ by known synonyms, by inflexion, and
-    by at most two words that one claim has more.
+    What only one claim states is a difference too. Words may differ by
+    known synonyms, by inflexion, and by at most two words that one claim has more.
 
     Args:
         a: One claim.

@@ -36,7 +36,8 @@ began begin begins started starts commenced
  / ended ends stopped stops finished ceased
 accepted accepts approved approves / rejected rejects refused refuses declined vetoed
 supported supports backs backed favours favors / opposed opposes
-allowed allows permits permitted legal lawful / banned bans forbids forbidden prohibited illegal unlawful
+allowed allows permits permitted legal lawful
+ / banned bans forbids forbidden prohibited illegal unlawful
 born birth birthplace / died dies dead death
 married / divorced unmarried single
 alive living / dead deceased
