@@ -1,6 +1,7 @@
 """Every DSPy signature and its typed outputs: the docstrings are the prompts."""
 
 from .answers import AnswerFromDocument, AnswerFromDocuments, AnswerFromMemory
+from .judges import CheckClaims, FindFacts, ListFacts, RelateClaims
 from .macr import (
     AnswerFromKnowledge,
     AnswerPair,
@@ -27,16 +28,20 @@ __all__ = [
     "AnswerFromMemory",
     "AnswerPair",
     "ApplyRules",
+    "CheckClaims",
     "CompareAnswers",
     "ComposeAnswer",
     "ConsultKnowledge",
     "DescribeSubject",
     "ExtractConflict",
+    "FindFacts",
     "JudgeFromKnowledge",
     "JudgeRelevance",
+    "ListFacts",
     "OpenConflict",
     "RecallKnowledge",
     "RelateAnswers",
+    "RelateClaims",
     "ResolveStepByStep",
     "SampleAnswer",
     "SynthesizeAnswer",
