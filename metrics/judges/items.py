@@ -113,7 +113,7 @@ class EntailmentJudge(Judge):
             budget: Bounds on what this call may cost.
 
         Returns:
-            A Prediction with ``labels`` (R rows of D labels: ``supported``, ``contradicted``,
+            A Prediction with ``relations`` (R rows of D labels: ``supported``, ``contradicted``,
             ``insufficient``, or None where the judge failed), ``unscored`` (how many are None),
             ``notes`` and ``usage``. It took at most D * ceil(R / batch) requests, twice that
             with ``swap``.
@@ -134,7 +134,7 @@ class EntailmentJudge(Judge):
         claims = as_texts("claims", claims)
         columns = yield from together(*[self._column(d, claims) for d in documents])
         rows = tuple(tuple(column.get(claim) for column in columns) for claim in claims)
-        return {"labels": rows, "unscored": sum(row.count(None) for row in rows)}
+        return {"relations": rows, "unscored": sum(row.count(None) for row in rows)}
 
     def _column(self, document: str, claims: Sequence[str]) -> Rounds[Mapping[str, Any]]:
         document = as_text("documents", document)

@@ -41,9 +41,9 @@ class RelationJudge(Judge):
             budget: Bounds on what this call may cost.
 
         Returns:
-            A Prediction with ``labels`` (as in `EntailmentJudge`, one for each pair), ``unscored``
-            (how many are None), ``notes`` and ``usage``. It took at most ceil(n / batch)
-            requests, twice that with ``swap``.
+            A Prediction with ``relations`` (one label for each pair, as in `EntailmentJudge`),
+            ``unscored`` (how many are None), ``notes`` and ``usage``. It took at most
+            ceil(n / batch) requests, twice that with ``swap``.
 
         Raises:
             InputError: A pair holds something that is no text, or blank.
@@ -66,7 +66,7 @@ class RelationJudge(Judge):
             *[label_items(ps, self.batch, False, self._ask, "label") for ps in (distinct, turned)]
         )
         labels = tuple(self._agreed(e, c, found, swapped) for e, c in pairs)
-        return {"labels": labels, "unscored": labels.count(None)}
+        return {"relations": labels, "unscored": labels.count(None)}
 
     def _ask(self, items: Sequence[tuple[str, str]]) -> Ask:
         numbered = [

@@ -44,7 +44,7 @@ class FactLister(Judge):
         Returns:
             A Prediction with ``facts`` (tuple[str, ...], in order, equal ones once), ``unread``
             (passages that the model failed to split: their facts are missing), ``notes`` and
-            ``usage``. It took ceil(sentences / batch) requests.
+            ``usage``. It took at most ceil(sentences / batch) requests.
 
         Raises:
             InputError: The text or question is no text.
@@ -61,12 +61,17 @@ class FactLister(Judge):
         """The core: one round, then the fields of the Prediction."""
         text, question = as_text("text", text), as_text("question", question)
         groups = batches(sentences(text), self.batch)
-        passages = [text[group[0].start : group[-1].end] for group in groups]
+        passages = dict.fromkeys(text[group[0].start : group[-1].end] for group in groups)
         asks = [Ask(self.list_facts, {"question": question, "passage": p}) for p in passages]
         replies = (yield asks) if asks else []
         listed = [fact for r in replies if not isinstance(r, Exception) for fact in r.facts.root]
-        facts = tuple({bare(fact): fact for fact in reversed(listed)}.values())[::-1]
-        return {"facts": facts, "unread": sum(isinstance(r, Exception) for r in replies)}
+        once: dict[str, str] = {}
+        for fact in listed:
+            once.setdefault(bare(fact), fact)
+        return {
+            "facts": tuple(once.values()),
+            "unread": sum(isinstance(r, Exception) for r in replies),
+        }
 
 
 class ResponseJudge(Judge):
@@ -166,10 +171,10 @@ class ResponseJudge(Judge):
         )
         stated, by_gold, by_documents = judged
         labels: dict[str, Any] = {
-            "by_gold": tuple(row[0] for row in by_gold["labels"]),
+            "by_gold": tuple(row[0] for row in by_gold["relations"]),
             "stated": stated["stated"],
-            "by_documents": by_documents["labels"][: len(claims)],
-            "facts_by_documents": by_documents["labels"][len(claims) :],
+            "by_documents": by_documents["relations"][: len(claims)],
+            "facts_by_documents": by_documents["relations"][len(claims) :],
         }
         diagnosis = label_diagnostics(*labels.values())
         density = None if unread else information_density(len(claims), count_tokens(response))
