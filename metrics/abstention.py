@@ -50,7 +50,7 @@ class ReliabilityBin(NamedTuple):
 
     confidence: float
     accuracy: float
-    count: int
+    n: int
 
 
 def risk_coverage(confidence: ArrayLike, correct: ArrayLike) -> RiskCoverage:
@@ -150,8 +150,8 @@ def expected_calibration_error(
         InputError: As `reliability_bins`.
     """
     found = reliability_bins(confidence, correct, bins, by)
-    total = sum(b.count for b in found)
-    return sum(b.count * abs(b.confidence - b.accuracy) for b in found) / total
+    total = sum(b.n for b in found)
+    return sum(b.n * abs(b.confidence - b.accuracy) for b in found) / total
 
 
 def _expected_errors(values: Floats, right: Flags) -> Floats:

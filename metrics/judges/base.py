@@ -37,26 +37,12 @@ class Ask:
 
 
 class Judge(dspy.Module):
-    """Base of the judges: their options, their stage, and how their rounds are run.
+    """Base of the judges: their stage, and how their rounds are run.
 
     A judge asks the LM of the surrounding `dspy.context`; ``judge.set_lm(lm)`` gives it one of its
     own, which keeps it when programs under test run on another. Every Prediction has ``notes``
     (failed requests, texts cut to fit, one sentence each) and ``usage`` (`runtime.Usage`).
-
-    Args:
-        batch: Items in one request, at least 1.
-        swap: Ask a second time in the other order, see the judge; items whose two verdicts
-            disagree are unscored. It doubles the requests.
-
-    Raises:
-        InputError: ``batch`` is no whole number of at least 1.
     """
-
-    def __init__(self, *, batch: int = DEFAULT_BATCH, swap: bool = False) -> None:
-        super().__init__()
-        if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
-            raise InputError(f"batch is {batch!r}: give a whole number of items, at least 1.")
-        self.batch, self.swap = batch, swap
 
     def run(self, rounds: Rounds[dict[str, Any]], budget: Budget | None) -> dspy.Prediction:
         """Run the rounds, the requests of each in threads."""
@@ -106,6 +92,17 @@ def together(*parts: Rounds[Any]) -> Rounds[list[Any]]:
         for index, asks in asked.items():
             advance(index, [next(replies) for _ in asks])
     return results
+
+
+def as_batch(batch: int) -> int:
+    """Return a number of items for one request.
+
+    Raises:
+        InputError: It is no whole number of at least 1.
+    """
+    if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
+        raise InputError(f"batch is {batch!r}: give a whole number of items, at least 1.")
+    return batch
 
 
 def as_texts(name: str, texts: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from ...runtime.meter import Budget, current_meter
 from ...runtime.passages import fit
 from ...signatures.judges import CheckClaims, FindFacts, Numbered
 from .asking import certain, label_items, settings
-from .base import DEFAULT_BATCH, Ask, Judge, Rounds, as_text, as_texts, together
+from .base import DEFAULT_BATCH, Ask, Judge, Rounds, as_batch, as_text, as_texts, together
 
 READING_TOKENS = 2500  # ours, as for programs: leaves room for the items in a 4,096 window
 
@@ -20,10 +20,13 @@ class FactJudge(Judge):
     """Says which facts a text states: ``judge(text=..., facts=[...])``.
 
     Args:
-        batch: Facts in one request.
+        batch: Facts in one request, at least 1.
         swap: Ask a second time with the facts of a request in reverse order; a fact whose verdict
             depends on it is unscored. A fact alone in its request has no order and is asked once.
         reading_tokens: Bound on the text in one prompt, in estimated tokens.
+
+    Raises:
+        InputError: ``batch`` is no whole number of at least 1.
     """
 
     def __init__(
@@ -33,8 +36,8 @@ class FactJudge(Judge):
         swap: bool = False,
         reading_tokens: int = READING_TOKENS,
     ) -> None:
-        super().__init__(batch=batch, swap=swap)
-        self.reading_tokens = reading_tokens
+        super().__init__()
+        self.batch, self.swap, self.reading_tokens = as_batch(batch), swap, reading_tokens
         self.find = dspy.Predict(FindFacts, **settings(batch))
 
     def forward(
@@ -85,10 +88,13 @@ class EntailmentJudge(Judge):
     Contradicted is kept apart from insufficient: a document that is silent is no counter-evidence.
 
     Args:
-        batch: Claims in one request; each request is about one document.
+        batch: Claims in one request, at least 1; each request is about one document.
         swap: As in `FactJudge`.
         reading_tokens: Bound on a document in one prompt, in estimated tokens: of a longer one the
             judge reads the parts that share most words with the claims, and that is noted.
+
+    Raises:
+        InputError: ``batch`` is no whole number of at least 1.
     """
 
     def __init__(
@@ -98,8 +104,8 @@ class EntailmentJudge(Judge):
         swap: bool = False,
         reading_tokens: int = READING_TOKENS,
     ) -> None:
-        super().__init__(batch=batch, swap=swap)
-        self.reading_tokens = reading_tokens
+        super().__init__()
+        self.batch, self.swap, self.reading_tokens = as_batch(batch), swap, reading_tokens
         self.check = dspy.Predict(CheckClaims, **settings(batch))
 
     def forward(

@@ -10,7 +10,7 @@ import dspy
 from ...runtime.meter import Budget
 from ...signatures.judges import Label, NumberedPair, RelateClaims
 from .asking import label_items, settings
-from .base import DEFAULT_BATCH, Ask, Judge, Rounds, as_texts, together
+from .base import DEFAULT_BATCH, Ask, Judge, Rounds, as_batch, as_texts, together
 
 _CONTRADICTED: Label = "contradicted"
 
@@ -21,14 +21,18 @@ class RelationJudge(Judge):
     Unlike `EntailmentJudge` it puts pairs with different evidence into one request.
 
     Args:
-        batch: Pairs in one request.
+        batch: Pairs in one request, at least 1.
         swap: Ask a second time with evidence and claim exchanged. A contradiction holds both ways:
             a pair that is one in one order only is unscored. Support has a direction, so the
-            label is that of the given order.
+            label is that of the given order. It doubles the requests.
+
+    Raises:
+        InputError: ``batch`` is no whole number of at least 1.
     """
 
     def __init__(self, *, batch: int = DEFAULT_BATCH, swap: bool = True) -> None:
-        super().__init__(batch=batch, swap=swap)
+        super().__init__()
+        self.batch, self.swap = as_batch(batch), swap
         self.relate = dspy.Predict(RelateClaims, **settings(batch))
 
     def forward(

@@ -16,7 +16,7 @@ from ..label_diagnostics import label_diagnostics
 from ..long_form import information_density
 from ..tokens import count_tokens
 from .asking import bare, batches
-from .base import DEFAULT_BATCH, Ask, Judge, Rounds, as_text, as_texts, together
+from .base import DEFAULT_BATCH, Ask, Judge, Rounds, as_batch, as_text, as_texts, together
 from .items import EntailmentJudge, FactJudge
 
 
@@ -24,11 +24,15 @@ class FactLister(Judge):
     """Splits a text into atomic facts: ``lister(text=...)``.
 
     Args:
-        batch: Sentences in one request.
+        batch: Sentences in one request, at least 1.
+
+    Raises:
+        InputError: ``batch`` is no whole number of at least 1.
     """
 
     def __init__(self, *, batch: int = DEFAULT_BATCH) -> None:
-        super().__init__(batch=batch)
+        super().__init__()
+        self.batch = as_batch(batch)
         self.list_facts = dspy.Predict(ListFacts, temperature=0.0, max_tokens=100 + 100 * batch)
 
     def forward(

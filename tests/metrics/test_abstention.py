@@ -50,13 +50,13 @@ def test_calibration_by_hand():
 
 
 def test_an_edge_belongs_to_the_bin_below_and_zero_to_the_first():
-    assert [b.count for b in reliability_bins([0, 0.5, 0.51, 1], [1, 1, 1, 1], bins=2)] == [2, 2]
+    assert [b.n for b in reliability_bins([0, 0.5, 0.51, 1], [1, 1, 1, 1], bins=2)] == [2, 2]
 
 
 def test_bins_of_equal_count_keep_ties_together():
     confidence = [0.1, 0.2, 0.2, 0.2, 0.9, 1.0]
     found = reliability_bins(confidence, [1] * 6, bins=3, by="count")
-    assert [b.count for b in found] == [4, 2]
+    assert [b.n for b in found] == [4, 2]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_no_excess_means_that_every_wrong_answer_is_less_sure(answers):
 def test_calibration_is_bounded_and_every_answer_is_in_one_bin(answers, bins, by):
     values, correct = split(answers)
     found = reliability_bins(values, correct, bins, by)
-    assert sum(b.count for b in found) == len(answers)
+    assert sum(b.n for b in found) == len(answers)
     assert len(found) <= bins
     assert [b.confidence for b in found] == sorted(b.confidence for b in found)
     error = expected_calibration_error(values, correct, bins, by)
