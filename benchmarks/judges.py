@@ -74,7 +74,7 @@ def run(tasks, path):
 
 
 def relation(rows, count, batch, swap, seed):
-    judge = RelationJudge(batch=batch, swap=swap)
+    judge = RelationJudge(per_request=batch, swap=swap)
     rows = even(rows, count)
     for start in range(0, len(rows), batch):
         group = rows[start : start + batch]
@@ -87,7 +87,7 @@ def relation(rows, count, batch, swap, seed):
 
 
 def entailment(rows, count, batch, swap, seed):
-    judge = EntailmentJudge(batch=batch)
+    judge = EntailmentJudge(per_request=batch)
     by_evidence = {}
     for row in even(rows, count):
         by_evidence.setdefault(row["claim_a"], []).append(row)
@@ -102,7 +102,7 @@ def entailment(rows, count, batch, swap, seed):
 
 
 def facts(rows, count, batch, swap, seed):
-    judge = FactJudge(batch=batch)
+    judge = FactJudge(per_request=batch)
     for row, other in pairs(rows, count):
         items = stated_or_not(row, other, seed)
 
@@ -115,7 +115,7 @@ def facts(rows, count, batch, swap, seed):
 
 
 def claims(rows, count, batch, swap, seed):
-    judge = EntailmentJudge(batch=batch)
+    judge = EntailmentJudge(per_request=batch)
     for row, other in pairs(rows, count):
         items = stated_or_not(row, other, seed)
 
@@ -128,7 +128,7 @@ def claims(rows, count, batch, swap, seed):
 
 
 def preference(rows, count, batch, swap, seed):
-    lister, judge = FactLister(batch=batch), FactJudge(batch=batch)
+    lister, judge = FactLister(per_request=batch), FactJudge(per_request=batch)
     for row in [r for r in rows if human(r)][:count]:
 
         def ask(row=row):

@@ -65,6 +65,7 @@ class Metric(Protocol):
         program_trace: Any = None,
     ) -> float | bool | ScoreWithFeedback:
         """See the module."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ own sentences. All else is asked, and what the judge fails to answer is unscored
 judge is right is measured by `benchmarks/judges.py`.
 """
 
-from .base import DEFAULT_BATCH, Judge
+from .base import PER_REQUEST, Judge
 from .items import EntailmentJudge, FactJudge
 from .relations import RelationJudge
 from .response import FactLister, ResponseJudge
 
 __all__ = [
-    "DEFAULT_BATCH",
+    "PER_REQUEST",
     "EntailmentJudge",
     "FactJudge",
     "FactLister",

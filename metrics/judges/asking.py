@@ -47,19 +47,19 @@ def bare(sentence: str) -> str:
     return " ".join(sentence.casefold().split()).rstrip(_CERTAIN_END)
 
 
-def settings(batch: int) -> dict[str, Any]:
-    """Options of a predictor that gives one short verdict for each of ``batch`` items."""
-    return {"temperature": 0.0, "max_tokens": 60 + 40 * batch}
+def settings(per_request: int) -> dict[str, Any]:
+    """Options of a predictor that gives one short verdict for each of ``per_request`` items."""
+    return {"temperature": 0.0, "max_tokens": 60 + 40 * per_request}
 
 
 def label_items(
-    items: Sequence[K], batch: int, swap: bool, ask: Callable[[Sequence[K]], Ask], field: str
+    items: Sequence[K], per_request: int, swap: bool, ask: Callable[[Sequence[K]], Ask], field: str
 ) -> Rounds[dict[K, Any]]:
     """Ask about all items in one round.
 
     Args:
         items: What is judged, without repetitions.
-        batch: Items in one request.
+        per_request: Items in one request.
         swap: Ask again with the items of each request in reverse order.
         ask: Makes the request for some items, which it numbers from 1.
         field: The field of a verdict that holds the label.
@@ -67,7 +67,7 @@ def label_items(
     Returns:
         Item -> label, for the items that got one verdict or, with ``swap``, two equal ones.
     """
-    groups = batches(items, batch)
+    groups = batches(items, per_request)
     turned = [group[::-1] for group in groups if len(group) > 1] if swap else []
     asked = [*groups, *turned]
     if not asked:

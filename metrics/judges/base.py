@@ -25,7 +25,7 @@ T = TypeVar("T")
 Reply: TypeAlias = Any  # a dspy.Prediction, or the exception that the request failed with
 Rounds: TypeAlias = Generator[Sequence["Ask"], Sequence[Reply], T]
 
-DEFAULT_BATCH = 5  # RAGChecker's number of claims checked jointly
+PER_REQUEST = 5  # RAGChecker's number of claims checked jointly
 
 
 @dataclass(frozen=True)
@@ -94,15 +94,17 @@ def together(*parts: Rounds[Any]) -> Rounds[list[Any]]:
     return results
 
 
-def as_batch(batch: int) -> int:
+def as_per_request(per_request: int) -> int:
     """Return a number of items for one request.
 
     Raises:
         InputError: It is no whole number of at least 1.
     """
-    if isinstance(batch, bool) or not isinstance(batch, int) or batch < 1:
-        raise InputError(f"batch is {batch!r}: give a whole number of items, at least 1.")
-    return batch
+    if isinstance(per_request, bool) or not isinstance(per_request, int) or per_request < 1:
+        raise InputError(
+            f"per_request is {per_request!r}: give a whole number of items, at least 1."
+        )
+    return per_request
 
 
 def as_texts(name: str, texts: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from ...runtime.meter import Budget, current_meter
 from ...runtime.passages import fit
 from ...signatures.judges import CheckClaims, FindFacts, Numbered
 from .asking import certain, label_items, settings
-from .base import DEFAULT_BATCH, Ask, Judge, Rounds, as_batch, as_text, as_texts, together
+from .base import PER_REQUEST, Ask, Judge, Rounds, as_per_request, as_text, as_texts, together
 
 READING_TOKENS = 2500  # ours, as for programs: leaves room for the items in a 4,096 window
 
@@ -20,25 +20,29 @@ class FactJudge(Judge):
     """Says which facts a text states: ``judge(text=..., facts=[...])``.
 
     Args:
-        batch: Facts in one request, at least 1.
+        per_request: Facts in one request, at least 1.
         swap: Ask a second time with the facts of a request in reverse order; a fact whose verdict
             depends on it is unscored. A fact alone in its request has no order and is asked once.
         reading_tokens: Bound on the text in one prompt, in estimated tokens.
 
     Raises:
-        InputError: ``batch`` is no whole number of at least 1.
+        InputError: ``per_request`` is no whole number of at least 1.
     """
 
     def __init__(
         self,
         *,
-        batch: int = DEFAULT_BATCH,
+        per_request: int = PER_REQUEST,
         swap: bool = False,
         reading_tokens: int = READING_TOKENS,
     ) -> None:
         super().__init__()
-        self.batch, self.swap, self.reading_tokens = as_batch(batch), swap, reading_tokens
-        self.find = dspy.Predict(FindFacts, **settings(batch))
+        self.per_request, self.swap, self.reading_tokens = (
+            as_per_request(per_request),
+            swap,
+            reading_tokens,
+        )
+        self.find = dspy.Predict(FindFacts, **settings(per_request))
 
     def forward(
         self, text: str, facts: Sequence[str], budget: Budget | None = None
@@ -53,7 +57,7 @@ class FactJudge(Judge):
         Returns:
             A Prediction with ``stated`` (tuple[bool | None], one for each fact, None where the
             judge failed), ``unscored`` (their number), ``notes`` and ``usage``. It took at most
-            ceil(n / batch) requests, twice that with ``swap``.
+            ceil(n / per_request) requests, twice that with ``swap``.
 
         Raises:
             InputError: The text or a fact is no text, or a fact is blank.
@@ -76,7 +80,7 @@ class FactJudge(Judge):
             passage = _reading(text, items, self.reading_tokens)
             return Ask(self.find, {"text": passage, "facts": _numbered(items)})
 
-        found = yield from label_items(unclear, self.batch, self.swap, ask, "stated")
+        found = yield from label_items(unclear, self.per_request, self.swap, ask, "stated")
         labels = known | found
         stated = tuple(labels.get(f) for f in facts)
         return {"stated": stated, "unscored": stated.count(None)}
@@ -88,25 +92,29 @@ class EntailmentJudge(Judge):
     Contradicted is kept apart from insufficient: a document that is silent is no counter-evidence.
 
     Args:
-        batch: Claims in one request, at least 1; each request is about one document.
+        per_request: Claims in one request, at least 1; each request is about one document.
         swap: As in `FactJudge`.
         reading_tokens: Bound on a document in one prompt, in estimated tokens: of a longer one the
             judge reads the parts that share most words with the claims, and that is noted.
 
     Raises:
-        InputError: ``batch`` is no whole number of at least 1.
+        InputError: ``per_request`` is no whole number of at least 1.
     """
 
     def __init__(
         self,
         *,
-        batch: int = DEFAULT_BATCH,
+        per_request: int = PER_REQUEST,
         swap: bool = False,
         reading_tokens: int = READING_TOKENS,
     ) -> None:
         super().__init__()
-        self.batch, self.swap, self.reading_tokens = as_batch(batch), swap, reading_tokens
-        self.check = dspy.Predict(CheckClaims, **settings(batch))
+        self.per_request, self.swap, self.reading_tokens = (
+            as_per_request(per_request),
+            swap,
+            reading_tokens,
+        )
+        self.check = dspy.Predict(CheckClaims, **settings(per_request))
 
     def forward(
         self, documents: Sequence[str], claims: Sequence[str], budget: Budget | None = None
@@ -121,7 +129,7 @@ class EntailmentJudge(Judge):
         Returns:
             A Prediction with ``relations`` (R rows of D labels: ``supported``, ``contradicted``,
             ``insufficient``, or None where the judge failed), ``unscored`` (how many are None),
-            ``notes`` and ``usage``. It took at most D * ceil(R / batch) requests, twice that
+            ``notes`` and ``usage``. It took at most D * ceil(R / per_request) requests, twice that
             with ``swap``.
 
         Raises:
@@ -151,7 +159,7 @@ class EntailmentJudge(Judge):
             passage = _reading(document, items, self.reading_tokens)
             return Ask(self.check, {"document": passage, "claims": _numbered(items)})
 
-        found = yield from label_items(unclear, self.batch, self.swap, ask, "label")
+        found = yield from label_items(unclear, self.per_request, self.swap, ask, "label")
         return known | found
 
 

@@ -10,7 +10,7 @@ import dspy
 from ...runtime.meter import Budget
 from ...signatures.judges import Label, NumberedPair, RelateClaims
 from .asking import label_items, settings
-from .base import DEFAULT_BATCH, Ask, Judge, Rounds, as_batch, as_texts, together
+from .base import PER_REQUEST, Ask, Judge, Rounds, as_per_request, as_texts, together
 
 _CONTRADICTED: Label = "contradicted"
 
@@ -21,19 +21,19 @@ class RelationJudge(Judge):
     Unlike `EntailmentJudge` it puts pairs with different evidence into one request.
 
     Args:
-        batch: Pairs in one request, at least 1.
+        per_request: Pairs in one request, at least 1.
         swap: Ask a second time with evidence and claim exchanged. A contradiction holds both ways:
             a pair that is one in one order only is unscored. Support has a direction, so the
             label is that of the given order. It doubles the requests.
 
     Raises:
-        InputError: ``batch`` is no whole number of at least 1.
+        InputError: ``per_request`` is no whole number of at least 1.
     """
 
-    def __init__(self, *, batch: int = DEFAULT_BATCH, swap: bool = True) -> None:
+    def __init__(self, *, per_request: int = PER_REQUEST, swap: bool = True) -> None:
         super().__init__()
-        self.batch, self.swap = as_batch(batch), swap
-        self.relate = dspy.Predict(RelateClaims, **settings(batch))
+        self.per_request, self.swap = as_per_request(per_request), swap
+        self.relate = dspy.Predict(RelateClaims, **settings(per_request))
 
     def forward(
         self, pairs: Sequence[tuple[str, str]], budget: Budget | None = None
@@ -47,7 +47,7 @@ class RelationJudge(Judge):
         Returns:
             A Prediction with ``relations`` (one label for each pair, as in `EntailmentJudge`),
             ``unscored`` (how many are None), ``notes`` and ``usage``. It took at most
-            ceil(n / batch) requests, twice that with ``swap``.
+            ceil(n / per_request) requests, twice that with ``swap``.
 
         Raises:
             InputError: A pair holds something that is no text, or blank.
@@ -67,7 +67,10 @@ class RelationJudge(Judge):
         distinct = list(dict.fromkeys((e, c) for e, c in pairs))
         turned = [(c, e) for e, c in distinct] if self.swap else []
         found, swapped = yield from together(
-            *[label_items(ps, self.batch, False, self._ask, "label") for ps in (distinct, turned)]
+            *[
+                label_items(ps, self.per_request, False, self._ask, "label")
+                for ps in (distinct, turned)
+            ]
         )
         labels = tuple(self._agreed(e, c, found, swapped) for e, c in pairs)
         return {"relations": labels, "unscored": labels.count(None)}

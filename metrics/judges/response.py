@@ -16,7 +16,7 @@ from ..label_diagnostics import label_diagnostics
 from ..long_form import information_density
 from ..tokens import count_tokens
 from .asking import bare, batches
-from .base import DEFAULT_BATCH, Ask, Judge, Rounds, as_batch, as_text, as_texts, together
+from .base import PER_REQUEST, Ask, Judge, Rounds, as_per_request, as_text, as_texts, together
 from .items import EntailmentJudge, FactJudge
 
 
@@ -24,16 +24,18 @@ class FactLister(Judge):
     """Splits a text into atomic facts: ``lister(text=...)``.
 
     Args:
-        batch: Sentences in one request, at least 1.
+        per_request: Sentences in one request, at least 1.
 
     Raises:
-        InputError: ``batch`` is no whole number of at least 1.
+        InputError: ``per_request`` is no whole number of at least 1.
     """
 
-    def __init__(self, *, batch: int = DEFAULT_BATCH) -> None:
+    def __init__(self, *, per_request: int = PER_REQUEST) -> None:
         super().__init__()
-        self.batch = as_batch(batch)
-        self.list_facts = dspy.Predict(ListFacts, temperature=0.0, max_tokens=100 + 100 * batch)
+        self.per_request = as_per_request(per_request)
+        self.list_facts = dspy.Predict(
+            ListFacts, temperature=0.0, max_tokens=100 + 100 * per_request
+        )
 
     def forward(
         self, text: str, question: str = "", budget: Budget | None = None
@@ -48,7 +50,7 @@ class FactLister(Judge):
         Returns:
             A Prediction with ``facts`` (tuple[str, ...], in order, equal ones once), ``unread``
             (passages that the model failed to split: their facts are missing), ``notes`` and
-            ``usage``. It took at most ceil(sentences / batch) requests.
+            ``usage``. It took at most ceil(sentences / per_request) requests.
 
         Raises:
             InputError: The text or question is no text.
@@ -64,7 +66,7 @@ class FactLister(Judge):
     def rounds(self, text: str, question: str = "") -> Rounds[dict[str, Any]]:
         """The core: one round, then the fields of the Prediction."""
         text, question = as_text("text", text), as_text("question", question)
-        groups = batches(sentences(text), self.batch)
+        groups = batches(sentences(text), self.per_request)
         passages = dict.fromkeys(text[group[0].start : group[-1].end] for group in groups)
         asks = [Ask(self.list_facts, {"question": question, "passage": p}) for p in passages]
         replies = (yield asks) if asks else []
@@ -167,25 +169,25 @@ class ResponseJudge(Judge):
         split = yield from together(
             self._listed(response, question, claims), self._listed(answer, question, facts)
         )
-        (claims, unread), (facts, gold_unread) = split
+        (own, unread), (gold, gold_unread) = split
         judged = yield from together(
-            self.finder.rounds(response, facts),
-            self.checker.rounds([answer if answer.strip() else "\n".join(facts)], claims),
-            self.checker.rounds(texts, [*claims, *facts]),
+            self.finder.rounds(response, gold),
+            self.checker.rounds([answer if answer.strip() else "\n".join(gold)], own),
+            self.checker.rounds(texts, [*own, *gold]),
         )
         stated, by_gold, by_documents = judged
         labels: dict[str, Any] = {
             "by_gold": tuple(row[0] for row in by_gold["relations"]),
             "stated": stated["stated"],
-            "by_documents": by_documents["relations"][: len(claims)],
-            "facts_by_documents": by_documents["relations"][len(claims) :],
+            "by_documents": by_documents["relations"][: len(own)],
+            "facts_by_documents": by_documents["relations"][len(own) :],
         }
         diagnosis = label_diagnostics(*labels.values())
-        density = None if unread else information_density(len(claims), count_tokens(response))
+        density = None if unread else information_density(len(own), count_tokens(response))
         return {
             "measures": {**diagnosis.measures, "information_density": density},
-            "claims": tuple(claims),
-            "facts": tuple(facts),
+            "claims": tuple(own),
+            "facts": tuple(gold),
             **labels,
             "unscored": diagnosis.unscored,
             "unread": unread + gold_unread,

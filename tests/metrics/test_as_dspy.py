@@ -141,7 +141,7 @@ def test_a_failed_judge_raises_instead_of_scoring_what_is_left():
             raise RuntimeError("gone")
         return judge_script(request)
 
-    metric = fact_recall_metric(owned(FactJudge(batch=1), script))
+    metric = fact_recall_metric(owned(FactJudge(per_request=1), script))
     with pytest.raises(BackboneError, match="1 of 4 facts unscored"):
         metric(LONG, report("In Ostend she makes boats."))
     assert "could not be scored" in feedback(metric, LONG, report("Boats.")).feedback

@@ -62,7 +62,9 @@ def sells(fact):
 
 
 def test_facts_share_requests_and_keep_their_order():
-    judged, requests = ask(FactJudge(batch=2), judging(sells, "stated"), text=TEXT, facts=FACTS)
+    judged, requests = ask(
+        FactJudge(per_request=2), judging(sells, "stated"), text=TEXT, facts=FACTS
+    )
     assert judged.stated == (True, True, False, False, True)
     assert (judged.unscored, judged.notes) == (0, ())
     assert len(requests) == judged.usage.requests == 3
@@ -74,7 +76,7 @@ def test_facts_share_requests_and_keep_their_order():
 def test_n_items_take_n_over_b_requests(n, batch):
     facts = [f"Fact number {i} holds." for i in range(n)]
     judged, requests = ask(
-        FactJudge(batch=batch), judging(lambda _: True, "stated"), text=TEXT, facts=facts
+        FactJudge(per_request=batch), judging(lambda _: True, "stated"), text=TEXT, facts=facts
     )
     assert judged.stated == (True,) * n
     assert len(requests) == math.ceil(n / batch)
@@ -86,7 +88,7 @@ def test_a_failed_request_leaves_its_items_unscored_and_keeps_the_rest():
             raise RuntimeError("the model is gone")
         return judging(sells, "stated")(request)
 
-    judged, requests = ask(FactJudge(batch=2), script, text=TEXT, facts=FACTS)
+    judged, requests = ask(FactJudge(per_request=2), script, text=TEXT, facts=FACTS)
     assert judged.stated == (True, None, None, False, True)
     assert judged.unscored == 2
     assert len(judged.notes) == 1
@@ -133,7 +135,7 @@ def test_a_verdict_that_depends_on_the_order_is_unscored():
     twice, requests = ask(FactJudge(swap=True), first_is_stated, text=TEXT, facts=facts)
     assert twice.stated == (None, True, None)
     assert len(requests) == 2
-    _, alone = ask(FactJudge(batch=1, swap=True), first_is_stated, text=TEXT, facts=facts)
+    _, alone = ask(FactJudge(per_request=1, swap=True), first_is_stated, text=TEXT, facts=facts)
     assert len(alone) == 3
 
 
@@ -179,7 +181,10 @@ def test_every_document_is_asked_about_every_claim():
 
     claims = ["Ada has bees.", "Bees live with Ada.", "Someone keeps bees."]
     judged, requests = ask(
-        EntailmentJudge(batch=2), script, documents=["Ada likes bees.", "", "Goats."], claims=claims
+        EntailmentJudge(per_request=2),
+        script,
+        documents=["Ada likes bees.", "", "Goats."],
+        claims=claims,
     )
     assert judged.relations == (("supported", "insufficient", "insufficient"),) * 3
     assert len(requests) == 4  # two documents that are not blank, ceil(3 / 2) requests each
@@ -231,7 +236,7 @@ def test_without_the_second_verdict_a_pair_is_unscored():
 
 def test_a_spent_budget_leaves_the_rest_unscored():
     judged, requests = ask(
-        FactJudge(batch=1),
+        FactJudge(per_request=1),
         judging(sells, "stated"),
         text=TEXT,
         facts=FACTS,
@@ -244,7 +249,7 @@ def test_a_spent_budget_leaves_the_rest_unscored():
 def test_the_twin_for_coroutines_judges_alike():
     lm = scripted_lm(judging(sells, "stated"))
     with dspy.context(lm=lm):
-        judged = asyncio.run(FactJudge(batch=2).acall(text=TEXT, facts=FACTS))
+        judged = asyncio.run(FactJudge(per_request=2).acall(text=TEXT, facts=FACTS))
     assert judged.stated == (True, True, False, False, True)
     assert judged.usage.requests == 3
 
@@ -259,7 +264,7 @@ def test_a_judge_keeps_a_model_of_its_own():
 
 def test_calls_stand_in_the_trace_so_that_judges_can_be_compiled():
     with dspy.context(lm=scripted_lm(judging(sells, "stated")), trace=[]):
-        judge = FactJudge(batch=2)
+        judge = FactJudge(per_request=2)
         judge(text=TEXT, facts=FACTS)
         assert [step[0] for step in dspy.settings.trace] == [judge.find] * 3
 
@@ -267,8 +272,8 @@ def test_calls_stand_in_the_trace_so_that_judges_can_be_compiled():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: FactJudge(batch=0), "batch is 0"),
-        (lambda: FactJudge(batch=True), "batch is True"),
+        (lambda: FactJudge(per_request=0), "per_request is 0"),
+        (lambda: FactJudge(per_request=True), "per_request is True"),
         (lambda: FactJudge()(text=TEXT, facts="Ada"), "facts is 'Ada'"),
         (lambda: FactJudge()(text=TEXT, facts=[" "]), "facts holds ' '"),
         (lambda: FactJudge()(text=None, facts=["x"]), "text is None"),
@@ -292,7 +297,7 @@ def test_facts_are_listed_passage_by_passage_and_once():
         return json.dumps({"facts": [*lines, 3, " ", "Ada keeps bees"]})
 
     text = "Ada keeps bees. She sells honey. The barn is red. Goats. The barn is red."
-    listed, requests = ask(FactLister(batch=1), script, text=text, question="Who is Ada?")
+    listed, requests = ask(FactLister(per_request=1), script, text=text, question="Who is Ada?")
     assert listed.facts == ("Ada keeps bees.", "She sells honey.", "The barn is red.")
     assert (listed.unread, len(requests)) == (1, 4)  # equal passages are one request
     blank, requests = ask(FactLister(), in_order([]), text="")
