@@ -91,7 +91,7 @@ class Verifier(dspy.Module):
         if not self.certain:
             return {}
         sure = {pair: certain_relation(texts[pair[0]], texts[pair[1]]) for pair in pairs}
-        return {p: Verified(r, 1.0, "code") for p, r in sure.items() if r is not None}
+        return {p: Verified(r.label, 1.0, "code") for p, r in sure.items() if r is not None}
 
     def _call(self, texts: Sequence[str], pairs: Sequence[IndexPair]) -> Call:
         items = [

@@ -12,6 +12,7 @@ from .arbgraph import (
     RelateClaims,
     WeighClaims,
 )
+from .judges import CheckClaims, FindFacts, JudgeRelations, ListFacts
 from .macr import (
     AnswerFromKnowledge,
     AnswerPair,
@@ -39,6 +40,7 @@ __all__ = [
     "AnswerFromMemory",
     "AnswerPair",
     "ApplyRules",
+    "CheckClaims",
     "CitedSentence",
     "ClaimCase",
     "ClaimPair",
@@ -50,8 +52,11 @@ __all__ = [
     "ExtractClaims",
     "ExtractConflict",
     "ExtractRelevantClaims",
+    "FindFacts",
     "JudgeFromKnowledge",
+    "JudgeRelations",
     "JudgeRelevance",
+    "ListFacts",
     "OpenConflict",
     "RecallKnowledge",
     "RelateAnswers",
