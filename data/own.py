@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
 from .rows import OWN, Row, read_row, read_rows
 
+SUFFIXES = (".jsonl", ".csv", ".parquet")
 LISTS = ("answers", "wrong_answers", "facts", "contexts")
 
 
@@ -21,34 +22,29 @@ def read_own(path: str | Path) -> list[Row]:
         InputError: Names the row and the field that is wrong, or what is wrong with the file.
     """
     path = Path(path)
-    rows = _readers()[path.suffix.lower()](path)
+    read = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}.get(path.suffix.lower())
+    if read is None:
+        raise InputError(f"{path} cannot be read: give a file that ends in {', '.join(SUFFIXES)}.")
+    rows = read(path)
+    if not rows:
+        raise InputError(f"{path} holds no rows: write at least one.")
     _check_ids(rows, path)
     return rows
 
 
-def _readers() -> Mapping[str, Callable[[Path], list[Row]]]:
-    return {
-        ".jsonl": lambda path: read_rows(path, OWN),
-        ".csv": _read_csv,
-        ".parquet": _read_parquet,
-    }
+def _jsonl(path: Path) -> list[Row]:
+    return read_rows(path, OWN)
 
 
-SUFFIXES = tuple(_readers())
-
-
-def _read_csv(path: Path) -> list[Row]:
+def _csv(path: Path) -> list[Row]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
-            records = list(csv.DictReader(lines))
+            return _table(csv.DictReader(lines), path)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} cannot be read ({error}): give a CSV file.") from None
-    return [
-        read_row(_cells(r, f"{path}, row {n}"), f"{path}, row {n}", OWN) for n, r in _from1(records)
-    ]
+        raise InputError(f"{path} cannot be read ({error}): give a CSV file in UTF-8.") from None
 
 
-def _read_parquet(path: Path) -> list[Row]:
+def _parquet(path: Path) -> list[Row]:
     import pyarrow
     from pyarrow import parquet
 
@@ -56,37 +52,33 @@ def _read_parquet(path: Path) -> list[Row]:
         records = parquet.read_table(path).to_pylist()
     except (OSError, pyarrow.ArrowException) as error:
         raise InputError(f"{path} cannot be read ({error}): give a Parquet file.") from None
-    return [
-        read_row(_cells(r, f"{path}, row {n}"), f"{path}, row {n}", OWN) for n, r in _from1(records)
-    ]
+    return _table(records, path)
 
 
-def _from1(records: Iterable[Any]) -> Iterable[tuple[int, Any]]:
-    return enumerate(records, start=1)
+def _table(records: Iterable[Mapping[str, Any]], path: Path) -> list[Row]:
+    rows = []
+    for n, record in enumerate(records, start=1):
+        where = f"{path}, row {n}"
+        cells = {name: _cell(name, value, where) for name, value in record.items()}
+        rows.append(read_row(cells, where, OWN))
+    return rows
 
 
-def _cells(record: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _cell(name: str, value: Any, where: str) -> Any:
     """A list in a cell is JSON; any other text in a list column is a list of one."""
-    return {
-        name: _list(value, f"{where}, field '{name}'") if name in LISTS else value
-        for name, value in record.items()
-    }
-
-
-def _list(value: Any, where: str) -> Any:
-    if not isinstance(value, str):
+    if name not in LISTS or not isinstance(value, str):
         return value
     if not value.lstrip().startswith("["):
         return [value] if value.strip() else []
     try:
         return json.loads(value)
     except ValueError as error:
-        raise InputError(f"{where} is not a JSON list ({error}).") from None
+        raise InputError(f"{where}, field '{name}' is not a JSON list ({error}).") from None
 
 
 def _check_ids(rows: Iterable[Row], path: Path) -> None:
     first: dict[str, int] = {}
-    for n, row in _from1(rows):
+    for n, row in enumerate(rows, start=1):
         if row.id in first:
             raise InputError(
                 f"{path}, row {n}, field 'id' is {row.id!r}, as in row {first[row.id]}: "
