@@ -124,7 +124,7 @@ def read_row(found: Any, where: str, visible: Sequence[str] = VISIBLE) -> Row:
     for name in ("id", "question"):
         if not isinstance(found.get(name), str) or not found[name].strip():
             raise InputError(f"{where}, field '{name}' is {found.get(name)!r}: give a text.")
-    contexts = found.get("contexts") or []
+    contexts = [] if found.get("contexts") is None else found["contexts"]
     if not isinstance(contexts, list):
         raise InputError(f"{where}, field 'contexts' is a {type(contexts).__name__}: give a list.")
     return Row(
@@ -151,7 +151,7 @@ def _json(line: str, where: str) -> Any:
 
 
 def _texts(found: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
-    given = found.get(name) or []
+    given = [] if found.get(name) is None else found[name]
     if not isinstance(given, list) or not all(isinstance(t, str) and t.strip() for t in given):
         raise InputError(f"{where}, field '{name}' is {given!r}: give a list of texts.")
     return tuple(given)
