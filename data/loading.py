@@ -133,11 +133,11 @@ def _dated(row: Row, card: Card) -> Row:
 
 
 def _open(source: str, revision: str | None) -> _Opened:
-    name, colon, path = source.partition(":")
+    name, _, path = source.partition(":")
     if source in BUNDLED:
         bundled = Path(str(files("referee.data").joinpath(f"{source}.jsonl")))
         return _Opened(BUNDLED[source], read_own(bundled))
-    if name in PUBLISHED and (colon or not path):
+    if name in PUBLISHED:
         return _published(PUBLISHED[name], path, revision)
     if Path(source).suffix.lower() in SUFFIXES:
         return _own(Path(source))
