@@ -84,7 +84,7 @@ def read_raw(path: str | Path) -> list[Mapping[str, Any]]:
     Raises:
         InputError: There is no such file, or it cannot be read.
     """
-    path = Path(path)
+    path = Path(path).expanduser()  # a shell leaves the ~ of NAME:~/file alone
     if path.is_dir():
         found = sorted(p for p in path.rglob("*") if p.suffix in RAW_SUFFIXES)
     else:
