@@ -219,8 +219,8 @@ def _dates(facts: ClaimFacts) -> str:
 
 
 def _of_names(a: ClaimFacts, b: ClaimFacts) -> Difference | None:
-    mine = [name for name in a.names if not _has_name(b, name)]
-    its = [name for name in b.names if not _has_name(a, name)]
+    mine = [name for name in a.names if not has_name(b, name)]
+    its = [name for name in b.names if not has_name(a, name)]
     if mine or its:
         return Difference("name", ", ".join(mine), ", ".join(its))
     roles = [_roles(facts, {name for _, name in rival.roles}) for facts, rival in ((a, b), (b, a))]
@@ -229,7 +229,8 @@ def _of_names(a: ClaimFacts, b: ClaimFacts) -> Difference | None:
     return None
 
 
-def _has_name(facts: ClaimFacts, name: str) -> bool:
+def has_name(facts: ClaimFacts, name: str) -> bool:
+    """Whether a claim names something, in one spelling or another."""
     if set(answer_tokens(name)) <= facts.tokens:
         return True
     return any(same_answer(name, other) for other in facts.names)

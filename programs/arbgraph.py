@@ -49,6 +49,8 @@ class ArbGraph(Program):
         settings: All settings, instead of a preset.
         rules: The arbiter's rule base. None: the starter base; none at all for ``paper``.
         encoder: Sentence encoder of the claims; the default one when None.
+        ask_model: Whether the model relates claims and weighs them where code is not sure. None:
+            unless it is an embedded one. ``paper``: always.
         ablation: A part that is left out (Table 3). ``no evidence graph``: all claims on the
             question are used. ``no soft arbitration``: one round, losers are removed. ``no
             screening``: no filter by the question. ``no rejection``: all claims are kept for the
@@ -71,6 +73,7 @@ class ArbGraph(Program):
         settings: ArbSettings | None = None,
         rules: RuleBase | None = None,
         encoder: Encoder | None = None,
+        ask_model: bool | None = None,
         ablation: Ablation = "",
         lms: Mapping[str, dspy.BaseLM] | None = None,
         reading_tokens: int = READING_TOKENS,
@@ -88,9 +91,11 @@ class ArbGraph(Program):
         self.encoder = encoder or default_encoder()
         self.ablation = ablation
         self.extractor = Extractor(focused=chosen.focused)
-        self.verifier = Verifier(certain=chosen.certain)
-        none = RuleBase([]) if preset == "paper" else None
-        self.arbiter = Arbiter(rules or none or starter_rules())
+        paper = preset == "paper"
+        asks = True if paper else ask_model
+        self.verifier = Verifier(certain=chosen.certain, ask_model=asks)
+        base = rules if rules is not None else RuleBase([]) if paper else starter_rules()
+        self.arbiter = Arbiter(base, ask_model=asks)
         self.writer = Writer()
         self.thresholds()  # an encoder without any is an error now, not after the first request
 

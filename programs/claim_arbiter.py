@@ -10,6 +10,7 @@ import dspy
 
 from ..runtime.records import Claim
 from ..signatures import ClaimCase, WeighClaims
+from .analyzer import asks_model
 from .arbitration_rounds import Answer, Arbitration, Ask, arbitration_rounds
 from .base import Case
 from .claim_nodes import origin_of
@@ -47,11 +48,13 @@ class Arbiter(dspy.Module):
 
     Args:
         rules: The rule base; an empty one leaves every decision to the model.
+        ask_model: Whether the model decides what no rule in code does. None: unless the model is
+            an embedded one.
     """
 
-    def __init__(self, rules: RuleBase) -> None:
+    def __init__(self, rules: RuleBase, *, ask_model: bool | None = None) -> None:
         super().__init__()
-        self.rules = rules
+        self.rules, self.ask_model = rules, ask_model
         self.weigh = dspy.Predict(WeighClaims, temperature=0.0, max_tokens=60)
 
     def steps(
@@ -71,6 +74,8 @@ class Arbiter(dspy.Module):
             settings: Step size, bounds and policy.
             most: Requests at most, when a budget bounds them.
         """
+        if not asks_model(self.ask_model, case, self.weigh, "arbiter"):
+            most = 0
         court = _Court(case, graph, claims, self.rules, self.weigh)
         rounds = arbitration_rounds(
             graph,
@@ -100,7 +105,7 @@ class Arbiter(dspy.Module):
                 for n, reply in zip(affordable, replies, strict=True):
                     said[n] = court.by_model(asks[n], reply)
             answers = [d[0] if d else (None, 0.0) for d in said]
-            reasons += [d[1] if d else "not asked: the budget" for d in said]
+            reasons += [d[1] if d else "no rule decides, and the model was not asked" for d in said]
 
 
 class _Court:

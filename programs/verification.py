@@ -8,9 +8,11 @@ from typing import Literal, NamedTuple
 import dspy
 
 from ..signatures import ClaimPair, RelateClaims
+from .analyzer import asks_model
 from .base import Case
 from .certain_relations import certain_relation
 from .failures import failure
+from .rival_values import SUSPICION, rival_values
 from .steps import Call, Reply, Steps, Wave
 
 RelationName = Literal["support", "contradiction", "neutral"]
@@ -32,16 +34,22 @@ class Verified(NamedTuple):
     by: Literal["code", "model"]
 
 
+NEUTRAL = Verified("neutral", 1.0, "code")
+
+
 class Verifier(dspy.Module):
     """Relates pairs of claims.
 
     Args:
         certain: Whether pairs that code is sure of are not asked.
+        ask_model: Whether the rest goes to the model; else code decides what it can, and rival
+            values are suspected contradictions. None: unless the model is an embedded one: those
+            are no better than chance at it (docs/benchmarks.md).
     """
 
-    def __init__(self, *, certain: bool = True) -> None:
+    def __init__(self, *, certain: bool = True, ask_model: bool | None = None) -> None:
         super().__init__()
-        self.certain = certain
+        self.certain, self.ask_model = certain, ask_model
         self.relate = dspy.Predict(RelateClaims, temperature=0.0)
 
     def steps(
@@ -65,6 +73,8 @@ class Verifier(dspy.Module):
             Relations of the pairs that could be decided; what is missing was noted.
         """
         found = self._certain(texts, pairs)
+        if not asks_model(self.ask_model, case, self.relate, "verifier"):
+            return _suspected(texts, pairs) | found
         open_pairs = [pair for pair in pairs if pair not in found]
         asked = open_pairs if most is None else open_pairs[: most * batch]
         if len(asked) < len(open_pairs):
@@ -100,6 +110,15 @@ class Verifier(dspy.Module):
         ]
         bound = {"max_tokens": 40 + _TOKENS_A_PAIR * len(items)}
         return Call(self.relate, {"pairs": items}, bound, role="verifier")
+
+
+def _suspected(texts: Sequence[str], pairs: Sequence[IndexPair]) -> dict[IndexPair, Verified]:
+    """Rival values are contradictions, everything else is neutral."""
+    rivals = {pair: rival_values(texts[pair[0]], texts[pair[1]]) for pair in pairs}
+    return {
+        pair: Verified("contradiction", SUSPICION, "code") if rival else NEUTRAL
+        for pair, rival in rivals.items()
+    }
 
 
 def _read(
