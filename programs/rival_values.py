@@ -7,6 +7,7 @@ for a verifier that cannot tell relations, as small models cannot (docs/benchmar
 from __future__ import annotations
 
 from .agreement import ClaimFacts, claim_facts, has_name
+from .dates import Date
 from .quantities import Quantity, same_quantity
 
 SUSPICION = 0.7  # ours: confidence of a suspected contradiction
@@ -42,10 +43,51 @@ def rival_values(a: str, b: str) -> bool:
     )
 
 
+def corroborates(other: str, claim: str, rival: str) -> bool:
+    """Tell whether a third claim gives the value of one of two rivals for their subject.
+
+    It names something that both rivals name, gives a date or exact number that `claim` gives and
+    `rival` does not, and none that only `rival` gives.
+
+    Args:
+        other: The third claim.
+        claim: The one that it may back.
+        rival: The one that contradicts it.
+
+    Example:
+        >>> rivals = "Ghana joined it in 1957.", "Ghana joined it in 1961."
+        >>> corroborates("Ghana has been a member since 1957.", *rivals)
+        True
+    """
+    third, mine, its = claim_facts(other), claim_facts(claim), claim_facts(rival)
+    if not any(has_name(third, name) and has_name(its, name) for name in mine.names):
+        return False
+    own, foreign = _values(mine), _values(its)
+    alone = [v for v in own if not any(_same(v, w) for w in foreign)]
+    opposed = [w for w in foreign if not any(_same(v, w) for v in own)]
+    told = _values(third)
+    backs = any(_same(v, t) for v in alone for t in told)
+    return backs and not any(_same(w, t) for w in opposed for t in told)
+
+
+def _values(facts: ClaimFacts) -> list[Date | Quantity]:
+    """Dates, and numbers that are no bounds or estimates."""
+    exact = [q for q, bound in facts.numbers if not bound and not q.approximate]
+    return [*(date for date, _ in facts.dates), *exact]
+
+
+def _same(one: Date | Quantity, other: Date | Quantity) -> bool:
+    if isinstance(one, Date) and isinstance(other, Date):
+        return one.contains(other) or other.contains(one)
+    if isinstance(one, Quantity) and isinstance(other, Quantity):
+        return _equal(one, other)
+    return False
+
+
 def _rival_dates(short: ClaimFacts, long: ClaimFacts) -> bool:
     mine, its = [d for d, _ in short.dates], [d for d, _ in long.dates]
-    alone = [d for d in mine if not any(d.contains(e) or e.contains(d) for e in its)]
-    other = [e for e in its if not any(d.contains(e) or e.contains(d) for d in mine)]
+    alone = [d for d in mine if not any(_same(d, e) for e in its)]
+    other = [e for e in its if not any(_same(d, e) for d in mine)]
     return len(alone) == len(other) == 1
 
 
