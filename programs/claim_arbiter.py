@@ -20,6 +20,7 @@ from .evidence_graph import EvidenceGraph
 from .failures import failure
 from .operators import apply_rules, open_rules
 from .reasoner import as_rule_text, winner_index
+from .rival_values import corroborates
 from .rules import Rule, RuleBase
 from .settings import ArbSettings
 from .steps import Call, Reply, Steps, Wave
@@ -143,8 +144,8 @@ class _Court:
             "question": self.case.question,
             "today": self.case.date,
             "rules": [as_rule_text(rule) for rule in self._in_words(sides)],
-            "first": self._shown(ask.a),
-            "second": self._shown(ask.b),
+            "first": self._shown(ask.a, ask.b),
+            "second": self._shown(ask.b, ask.a),
         }
         return Call(self.weigh, inputs, role="arbiter")
 
@@ -170,8 +171,16 @@ class _Court:
             answer=apart(claim.text, other.text),
             documents=tuple(self.documents[m.document_id] for m in claim.mentions),
             snippets=tuple(m.evidence for m in claim.mentions),
-            sources=self._sources((claim.id, *self.graph.support_neighbours(claim.id))),
+            sources=self._sources((claim.id, *self._backing(claim, other))),
         )
+
+    def _backing(self, claim: Claim, rival: Claim) -> list[str]:
+        """Claims that support this one, and those that give its value for the subject of both."""
+        named = self.graph.support_neighbours(claim.id)
+        named += [
+            c.id for c in self.claims.values() if corroborates(c.text, claim.text, rival.text)
+        ]
+        return [id for id in dict.fromkeys(named) if id not in (claim.id, rival.id)]
 
     def _sources(self, ids: Sequence[str]) -> int:
         return len({self.origins[d] for id in ids for d in self.claims[id].document_ids})
@@ -183,17 +192,16 @@ class _Court:
     def _in_words(self, sides: tuple[Side, Side]) -> list[Rule]:
         return open_rules(self._relation(sides), self.rules)
 
-    def _shown(self, id: str) -> ClaimCase:
+    def _shown(self, id: str, rival: str) -> ClaimCase:
         claim = self.claims[id]
+        backing = self._backing(claim, self.claims[rival])
         documents = [self.documents[d] for d in claim.document_ids]
         return ClaimCase(
             claim=claim.text,
-            independent_sources=claim.sources,
+            independent_sources=self._sources((id, *backing)),
             publishers=_few(d.source for d in documents),
             dates=_few(d.date for d in documents),
-            supported_by=_few(
-                self.claims[other].text for other in self.graph.support_neighbours(id)
-            ),
+            supported_by=_few(self.claims[id].text for id in backing),
         )
 
 

@@ -74,7 +74,7 @@ def as_list(claims: Sequence[Claim], disputed: Mapping[str, str]) -> str:
 
 
 def fitting(claims: Sequence[Claim], max_tokens: int) -> tuple[list[Claim], int]:
-    """The claims that a prompt holds, in their order, and how many it does not.
+    """The claims that a prompt holds, the best first, and how many it does not.
 
     The most credible go first, then those with more independent sources, then the most relevant.
     """
@@ -82,13 +82,13 @@ def fitting(claims: Sequence[Claim], max_tokens: int) -> tuple[list[Claim], int]
     def rank(claim: Claim) -> tuple[float, int, float]:
         return -(claim.credibility or 0.0), -claim.sources, -(claim.relevance or 0.0)
 
-    room, kept = max_tokens, set()
+    room, kept = max_tokens, []
     for claim in sorted(claims, key=rank):
         room -= estimate_tokens(claim.text) + 6
         if room < 0:
             break
-        kept.add(claim.id)
-    return [c for c in claims if c.id in kept], len(claims) - len(kept)
+        kept.append(claim)
+    return kept, len(claims) - len(kept)
 
 
 def composed(sentences: Sequence[CitedSentence], claims: Sequence[Claim]) -> Composition:
