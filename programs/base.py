@@ -1,4 +1,4 @@
-"""What every program is: a dspy.Module that answers a question from documents with a `Verdict`."""
+"""What every program is: a dspy.Module that answers a question from documents with an `Outcome`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..runtime.documents import as_documents, as_question
 from ..runtime.exchange import Channel
 from ..runtime.meter import Budget, Meter, metered
 from ..runtime.passages import fit
-from ..runtime.records import Document, Status, Verdict
+from ..runtime.records import Document, Outcome, Status
 from .steps import Clock, Driver, Steps
 
 READING_TOKENS = 2500  # ours: leaves room for instructions and demonstrations in a 4,096 window
@@ -86,8 +86,8 @@ class Program(dspy.Module):
                 )
         self.reading_tokens = reading_tokens
 
-    def steps(self, case: Case) -> Steps[Verdict]:
-        """The algorithm: yields waves of calls, returns the verdict (see `steps.py`)."""
+    def steps(self, case: Case) -> Steps[Any]:
+        """The algorithm: yields waves of calls, returns a `Verdict` or `Report` (`steps.py`)."""
         raise NotImplementedError(f"{type(self).__name__} defines no steps.")
 
     def forward(
@@ -106,14 +106,14 @@ class Program(dspy.Module):
             budget: Bounds on what this call may cost.
 
         Returns:
-            A Prediction with ``answer`` (str) and ``verdict`` (`Verdict`).
+            A Prediction with ``answer`` (str) and ``verdict`` (`Verdict`) or ``report`` (`Report`).
 
         Raises:
             InputError: The question, a document or the date is wrong.
         """
         with self._staged(question, documents, date, budget) as (case, driver):
-            verdict = driver.run(self.steps(case))
-            return self._prediction(case, driver.clock, verdict)
+            outcome = driver.run(self.steps(case))
+            return self._prediction(case, driver.clock, outcome)
 
     async def aforward(
         self,
@@ -124,8 +124,8 @@ class Program(dspy.Module):
     ) -> dspy.Prediction:
         """The twin of `forward` for coroutines; the same steps give the same verdict."""
         with self._staged(question, documents, date, budget) as (case, driver):
-            verdict = await driver.arun(self.steps(case))
-            return self._prediction(case, driver.clock, verdict)
+            outcome = await driver.arun(self.steps(case))
+            return self._prediction(case, driver.clock, outcome)
 
     @contextmanager
     def _staged(
@@ -140,10 +140,10 @@ class Program(dspy.Module):
         with metered(meter), dspy.context(adapter=_channel()):
             yield case, Driver(self.lms, clock)
 
-    def _prediction(self, case: Case, clock: Clock, verdict: Verdict) -> dspy.Prediction:
+    def _prediction(self, case: Case, clock: Clock, outcome: Outcome) -> dspy.Prediction:
         lm = dspy.settings.lm
         total = time.perf_counter() - clock.started
-        complete = verdict.model_copy(
+        complete = outcome.model_copy(
             update={
                 "question": case.question,
                 "program": self.name,
@@ -151,17 +151,17 @@ class Program(dspy.Module):
                 "date": case.date,
                 "documents": tuple(case.documents),
                 "usage": case.meter.usage(),
-                "status": _status(verdict, case.meter),
+                "status": _status(outcome, case.meter),
                 "timings": {k: round(v, 4) for k, v in {**clock.seconds, "total": total}.items()},
-                "notes": (*verdict.notes, *case.meter.notes),
+                "notes": (*outcome.notes, *case.meter.notes),
             }
         )
-        return dspy.Prediction(answer=complete.answer, verdict=complete)
+        return dspy.Prediction(**complete.fields())
 
 
-def _status(verdict: Verdict, meter: Meter) -> Status:
-    """The verdict's own status, unless a request was refused for want of budget."""
-    return "budget" if meter.exhausted and not verdict.status.endswith("error") else verdict.status
+def _status(outcome: Outcome, meter: Meter) -> Status:
+    """The outcome's own status, unless a request was refused for want of budget."""
+    return "budget" if meter.exhausted and not outcome.status.endswith("error") else outcome.status
 
 
 def as_of(date: Any) -> str:
