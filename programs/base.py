@@ -16,7 +16,7 @@ from ..runtime.adapter import CompactAdapter
 from ..runtime.backbones import display_name
 from ..runtime.documents import as_documents, as_question
 from ..runtime.exchange import Channel
-from ..runtime.meter import Budget, Meter, metered
+from ..runtime.meter import Budget, Meter, metered, nested_meter
 from ..runtime.passages import fit
 from ..runtime.records import Document, Outcome, Status
 from .steps import Clock, Driver, Steps
@@ -132,7 +132,7 @@ class Program(dspy.Module):
         self, question: Any, documents: Any, date: Any, budget: Budget | None
     ) -> Iterator[tuple[Case, Driver]]:
         checked = as_documents(documents) if self.needs_documents or documents else []
-        meter = Meter(budget)
+        meter = nested_meter(budget)
         case = Case(
             as_question(question), checked, as_of(date), self.reading_tokens, meter, self.lms
         )

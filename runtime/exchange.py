@@ -231,6 +231,9 @@ class _Request:
             sent["cache"] = False  # ours holds the reply; dspy's own cache need not
         self.meter.reserve()
         probe = _Probe(self.lm)
+        if dspy.settings.max_history_size == 0:
+            # A long run keeps no history, which dspy takes as: tell nobody. The price is in it.
+            self.once.update_history = probe.history.append
         try:
             with probe.listening(), adapter_message_call(self.once, self.messages):
                 yield sent
