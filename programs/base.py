@@ -90,6 +90,10 @@ class Program(dspy.Module):
         """The algorithm: yields waves of calls, returns a `Verdict` or `Report` (`steps.py`)."""
         raise NotImplementedError(f"{type(self).__name__} defines no steps.")
 
+    def requests(self, documents: int) -> tuple[int, int] | None:
+        """Fewest and most requests for a question with so many documents; None if not known."""
+        return None
+
     def forward(
         self,
         question: str,
