@@ -95,8 +95,8 @@ def measure(program, number, server, concurrency=IN_FLIGHT):
     done = evaluate(program, rows(number), lm=lm, concurrency=concurrency, before=lambda _: None)
     seconds, spent = time.perf_counter() - started, time.process_time() - spent
     requests = server.counts()[0] - sent
-    assert done.summaries[0].answered + done.summaries[0].abstained == number, done.summaries
-    assert requests == done.summaries[0].usage.requests
+    if done.summaries[0].failed or requests != done.summaries[0].usage.requests:
+        raise SystemExit(f"{requests} requests reached the server, but: {done.summaries[0]}")
     share = requests / seconds / (concurrency / LATENCY)
     return number / seconds, share, requests, 1000 * spent / requests, peak() - before
 
@@ -123,8 +123,8 @@ def main(cpus, cache, times):
                     rate, share, requests, cpu, grown = measure(program, number, server)
                 most = server.counts()[1]
             print(
-                f"{program:6} {number} rows: {rate:.1f} rows/s, {requests} requests, {share:.1%} of "
-                f"the server-bound rate, at most {most} in flight, {cpu:.2f} ms of CPU a request, "
+                f"{program:6} {number} rows: {rate:.1f} rows/s, {requests} requests, {share:.1%} "
+                f"of the server-bound rate, at most {most} in flight, {cpu:.2f} ms of CPU each, "
                 f"peak memory +{grown:.1f} MB",
                 flush=True,
             )

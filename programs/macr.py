@@ -92,7 +92,7 @@ class MACR(Program):
         return self.reasoner.rules
 
     def requests(self, documents: int) -> tuple[int, int]:
-        """Only the answers, or all: hops, subject, samples, relevance, C0, A_0, types, judgments."""
+        """Only the answers, or every stage there is."""
         return documents, documents + self.assessment.gate.k + 8
 
     def steps(self, case: Case) -> Steps[Verdict]:

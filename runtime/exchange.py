@@ -231,11 +231,8 @@ class _Request:
             sent["cache"] = False  # ours holds the reply; dspy's own cache need not
         self.meter.reserve()
         probe = _Probe(self.lm)
-        if dspy.settings.max_history_size == 0:
-            # A long run keeps no history, which dspy takes as: tell nobody. The price is in it.
-            self.once.update_history = probe.history.append
         try:
-            with probe.listening(), adapter_message_call(self.once, self.messages):
+            with probe.listening(self.once), adapter_message_call(self.once, self.messages):
                 yield sent
         except dspy.LMInvalidRequestError as error:
             if not remember_refusal(self.lm, error, sent):
@@ -315,8 +312,11 @@ class _Probe:
         return self.history[-1].get("cost") if self.history else None
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
+    def listening(self, once: dspy.BaseLM) -> Iterator[None]:
         """Be dspy's usage tracker, and one more module whose history it keeps."""
+        if dspy.settings.max_history_size == 0:
+            # A long run keeps no history, which dspy takes as: tell nobody. The price is in it.
+            once.update_history = self.history.append
         callers = [*(dspy.settings.caller_modules or []), self]
         with dspy.context(usage_tracker=self, caller_modules=callers):
             yield

@@ -132,7 +132,7 @@ def settings_of(
     """What shapes the records; resuming with another value of any of these is refused."""
     return {
         "programs": list(programs),
-        "program_states": {name: _state(p) for name, p in programs.items()},
+        "program_states": {name: state_of(p) for name, p in programs.items()},
         "data": chosen.name,
         "rows": len(chosen.rows),
         "seed": seed,
@@ -148,7 +148,7 @@ def settings_of(
     }
 
 
-def _state(program: Program) -> str:
+def state_of(program: Program) -> str:
     """Digest of what a program has learnt and of its prompts: JSON state, without the LM."""
     state = {
         name: {k: v for k, v in parameter.dump_state().items() if k not in ("lm", "traces")}

@@ -19,34 +19,22 @@ from referee.errors import InputError
 from referee.external import External
 from referee.programs import Program
 from referee.programs.base import as_of
-from referee.runner import Record, Task, answer_all, bound, in_window, long_run, rows_in_flight
+from referee.runner import (
+    Progress,
+    Record,
+    Task,
+    answer_all,
+    bound,
+    in_window,
+    long_run,
+    rows_in_flight,
+)
 from referee.runtime import Budget, Usage
 from referee.runtime.backbones import display_name
 from referee.runtime.meter import Meter
 from referee.scoring import Scorer, score
 from referee.store import Run
 from referee.tables import Comparison, Scored, Summary, by_conflict_type, compare, summarize
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far an evaluation is.
-
-    Attributes:
-        program: The program that runs.
-        done: Rows with a record, those of earlier runs included.
-        before: Rows among them that were finished before this run.
-        total: Rows of the data.
-        failed: Rows among ``done`` that failed in this run.
-        usage: What this run has spent so far, on all programs.
-    """
-
-    program: str
-    done: int
-    before: int
-    total: int
-    failed: int
-    usage: Usage
 
 
 @dataclass(frozen=True)
@@ -214,9 +202,7 @@ def _scored(row: Row, record: Record, scorer: Scorer) -> Scored:
     finished = record["status"] in ("ok", "abstained")
     scores = scorer(row, record) if finished else {}
     usage = Usage.model_validate((record["result"] or {}).get("usage") or {})
-    return Scored(
-        row.id, record["status"], row.conflict_type, scores, usage, record["seconds"]
-    )
+    return Scored(row.id, record["status"], row.conflict_type, scores, usage, record["seconds"])
 
 
 def _silent(_: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import queue
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,14 +17,13 @@ from referee.errors import BackboneError, InputError, RefereeError
 from referee.programs import Program
 from referee.programs.failures import failure, redacted
 from referee.programs.steps import CALL_FAILURES
+from referee.runtime import Budget, Meter, Usage, metered
 from referee.runtime.capabilities import identity
 from referee.runtime.limits import limiter
-from referee.runtime.meter import Budget, Meter, metered
 
 T = TypeVar("T")
 R = TypeVar("R")
 Record = dict[str, Any]
-FAILED = ("provider_error", "parse_error", "budget", "program_error", "input_error")
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,27 @@ class Task:
     documents: Any = ()
     date: str | None = None
     error: str = ""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        program: The program that runs.
+        done: Rows with a record, those of earlier runs included.
+        before: Rows among them that were finished before this run.
+        total: Rows of the data, or None when nobody knows.
+        failed: Rows among ``done`` that failed in this run.
+        usage: What this run has spent so far, on all programs.
+    """
+
+    program: str
+    done: int
+    before: int
+    total: int | None
+    failed: int
+    usage: Usage
 
 
 def rows_in_flight(concurrency: int) -> int:
@@ -180,8 +200,3 @@ def _until_spent(tasks: Iterable[Task], meter: Meter) -> Iterator[Task]:
         if meter.exhausted:
             return
         yield task
-
-
-def usage_of(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a row cost; empty when it never got so far."""
-    return (record.get("result") or {}).get("usage") or {}

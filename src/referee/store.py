@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ class Journal:
         self.path = path
         # An empty name is a private database on disk that vanishes with its connection.
         self._places = sqlite3.connect("", isolation_level=None)
-        self._places.execute("CREATE TABLE place (id TEXT PRIMARY KEY, start INT, final INT)")
+        self._places.execute("CREATE TABLE place (id TEXT PRIMARY KEY, start INT, status TEXT)")
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
@@ -65,8 +66,17 @@ class Journal:
 
     def final(self, row_id: str) -> bool:
         """Whether a row is finished and will not be asked again."""
-        found = self._find("final", row_id)
-        return bool(found)
+        return self._find("status", row_id) in FINAL
+
+    def finished(self) -> int:
+        """Number of rows that will not be asked again."""
+        return sum(n for status, n in self.statuses().items() if status in FINAL)
+
+    def statuses(self) -> Counter[str]:
+        """Rows by the status of their newest record."""
+        return Counter(
+            dict(self._places.execute("SELECT status, count(*) FROM place GROUP BY status"))
+        )
 
     def get(self, row_id: str) -> dict[str, Any] | None:
         """The newest record of a row, or None."""
@@ -119,13 +129,13 @@ class Journal:
         return end
 
     def _note(self, record: Mapping[str, Any], start: int) -> None:
-        place = (record["id"], start, record["status"] in FINAL)
+        place = (record["id"], start, record["status"])
         self._places.execute("INSERT OR REPLACE INTO place VALUES (?, ?, ?)", place)
 
-    def _find(self, column: str, row_id: str) -> int | None:
-        query = f"SELECT {column} FROM place WHERE id = ?"  # noqa: S608 - a column of ours
+    def _find(self, column: str, row_id: str) -> Any:
+        query = f"SELECT {column} FROM place WHERE id = ?"
         found = self._places.execute(query, (row_id,)).fetchone()
-        return None if found is None else int(found[0])
+        return None if found is None else found[0]
 
     def _read(self, start: int) -> dict[str, Any]:
         with os.fdopen(os.dup(self._file), "rb", closefd=True) as file:
@@ -232,3 +242,21 @@ def _settings(path: Path) -> dict[str, Any]:
 
 def _shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+class Seen:
+    """Which id stood in which line; kept on disk, so memory does not grow with their number."""
+
+    def __init__(self) -> None:
+        self._lines = sqlite3.connect("", isolation_level=None)
+        self._lines.execute("CREATE TABLE line (id TEXT PRIMARY KEY, number INT) WITHOUT ROWID")
+
+    def first(self, row_id: str, number: int) -> int:
+        """The line in which an id stood first: ``number`` itself when it is new."""
+        self._lines.execute("INSERT OR IGNORE INTO line VALUES (?, ?)", (row_id, number))
+        query = "SELECT number FROM line WHERE id = ?"
+        return int(self._lines.execute(query, (row_id,)).fetchone()[0])
+
+    def close(self) -> None:
+        """Delete what was kept."""
+        self._lines.close()

@@ -137,9 +137,7 @@ def summarize(
     )
 
 
-def by_conflict_type(
-    scored: Mapping[str, Sequence[Scored]], rows: Sequence[Row]
-) -> list[Summary]:
+def by_conflict_type(scored: Mapping[str, Sequence[Scored]], rows: Sequence[Row]) -> list[Summary]:
     """A summary for each program and conflict type, where the data name types."""
     kinds = sorted({row.conflict_type for row in rows if row.conflict_type})
     return [
