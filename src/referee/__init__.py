@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         RefereeError,
         WeightsError,
     )
+    from referee.evaluation import Evaluation, evaluate
     from referee.programs import MACR, Direct, Gate, InContext, PaperMACR, Program, RuleBase, Vote
     from referee.runtime import Budget, Document, Verdict, connect
 
@@ -47,6 +48,7 @@ _HOMES = {
         "RefereeError",
         "WeightsError",
     ),
+    "referee.evaluation": ("Evaluation", "evaluate"),
     "referee.programs": (
         "MACR",
         "Direct",
@@ -70,6 +72,7 @@ __all__ = [
     "BudgetExceeded",
     "Direct",
     "Document",
+    "Evaluation",
     "Gate",
     "InContext",
     "InputError",
@@ -83,6 +86,7 @@ __all__ = [
     "WeightsError",
     "aresolve",
     "connect",
+    "evaluate",
     "resolve",
 ]
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import json
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +39,14 @@ from referee.store import Run
 from referee.tables import Comparison, Scored, Summary, by_conflict_type, compare, summarize
 
 
+class _Scratch:
+    """A temporary folder that goes when nobody holds it any more."""
+
+    def __init__(self) -> None:
+        self.folder = tempfile.mkdtemp(prefix="referee-")
+        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """Records and scores of programs on one data set.
@@ -62,7 +72,7 @@ class Evaluation:
     by_conflict_type: Sequence[Summary]
     comparisons: Sequence[Comparison]
     folder: Path
-    _kept: Any = field(default=None, repr=False)  # the temporary folder, when none was given
+    _kept: _Scratch | None = field(default=None, repr=False)
 
     def records(self, program: str) -> Iterator[Record]:
         """The whole record of each row, as stored; read one by one.
@@ -132,8 +142,8 @@ def evaluate(
     chosen = chosen_rows(
         data, limit=limit, seed=seed, part=split, only=only, pool=external == "pool"
     )
-    kept = tempfile.TemporaryDirectory(prefix="referee-") if out is None else None
-    folder = Path(kept.name if kept else str(out))
+    kept = _Scratch() if out is None else None
+    folder = Path(kept.folder if kept else str(out))
     asked = settings_of(programs, chosen, seed, model, external)
     fixed = {} if date is None else {"date": as_of(date)}
     with Run(folder, {**asked, **fixed}, {} if fixed else {"date": as_of(None)}) as run:

@@ -111,9 +111,8 @@ def _legend(evaluation: Evaluation) -> str:
     unasked = any(s.unasked for s in evaluation.summaries)
     return " ".join(
         [
-            "Coverage: share answered. Scores: rows that ended ok or abstained (an abstention counts",
-            "0), 95 % interval;",
-            "at least: failed rows count 0 too. Requests: sent+cached.",
+            "Coverage: share answered. Scores: rows that ended ok or abstained (an abstention",
+            "counts 0), 95 % interval; at least: failed rows count 0 too. Requests: sent+cached.",
             *(["Failed rows are asked again by the same command."] * failed),
             *(["The budget ended the run before all rows were asked."] * unasked),
         ]

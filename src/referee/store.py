@@ -42,7 +42,11 @@ class Journal:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
             raise InputError(f"{path} cannot be opened ({error.strerror}).") from None
-        self._end = self._recover()
+        try:
+            self._end = self._recover()
+        except BaseException:
+            self.close()
+            raise
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Write one record.
@@ -93,7 +97,7 @@ class Journal:
         return int(self._places.execute("SELECT count(*) FROM place").fetchone()[0])
 
     def tidy(self) -> None:
-        """Leave one line an id: records that a newer one has replaced are dropped, at one stroke."""
+        """Leave one line an id: drop, at one stroke, records that a newer one has replaced."""
         with self.path.open("rb") as file:
             lines = sum(1 for _ in file)
         if lines == len(self):

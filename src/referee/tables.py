@@ -1,4 +1,4 @@
-"""From scored rows to the numbers of a table: means, intervals, lower bounds, paired differences."""
+"""From scored rows to a table: means, intervals, lower bounds, paired differences."""
 
 from __future__ import annotations
 
