@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,7 +99,7 @@ class Batch:
 
     def _answer(
         self,
-        waiting: Iterator[Task],
+        waiting: Generator[Task, None, None],
         write: Callable[[Record], None],
         total: int | None,
         before: int,
@@ -115,7 +115,9 @@ class Batch:
                 self.progress(told)
 
 
-def tasks(lines: Iterable[bytes], date: str, final: Callable[[str], bool]) -> Iterator[Task]:
+def tasks(
+    lines: Iterable[bytes], date: str, final: Callable[[str], bool]
+) -> Generator[Task, None, None]:
     """The questions that are not finished; what is wrong with a line becomes its task's error.
 
     Args:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import click
 
@@ -71,11 +72,11 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     ctx.exit(exit_code(statuses))
 
 
-def _opened(path: str) -> Any:
+def _opened(path: str) -> BinaryIO:
     if path == "-":
         return click.get_binary_stream("stdin")
     try:
-        return open(path, "rb")
+        return Path(path).open("rb")
     except OSError as error:
         raise click.UsageError(f"{path} cannot be read ({error.strerror}).") from None
 

@@ -44,7 +44,7 @@ FORMATS = ("table", "markdown", "csv", "json")
     default="none",
     show_default=True,
     metavar="KIND",
-    help="Outside knowledge for all programs: none, field, pool or lm:MODEL.",
+    help="Outside knowledge for all programs: none, field, pool or lm:MODEL[@URL].",
 )
 @click.option("--out", metavar="DIR", help="Keep the records here, and go on where a run ended.")
 @click.option(

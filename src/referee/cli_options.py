@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -148,7 +148,7 @@ def _roles(options: dict[str, Any]) -> list[tuple[str, str]]:
     return [(role, model) for role, _, model in pairs]
 
 
-def exit_code(statuses: dict[str, int]) -> int:
+def exit_code(statuses: Mapping[str, int]) -> int:
     """Of a run over many rows: 1 when a model or program failed, 2 when only an input was wrong."""
     if any(statuses.get(s) for s in ("provider_error", "parse_error", "program_error")):
         return 1

@@ -18,7 +18,7 @@ from referee.api import as_lm
 from referee.asking import Programs, chosen_rows, named_programs, plan, settings_of
 from referee.data import Dataset, Row
 from referee.errors import InputError
-from referee.external import External
+from referee.external import External, without_address
 from referee.programs import Program
 from referee.programs.base import as_of
 from referee.runner import (
@@ -101,7 +101,6 @@ def evaluate(
     out: str | Path | None = None,
     only: Callable[[Row], bool] | None = None,
     scorer: Scorer = score,
-    options: Mapping[str, Any] | None = None,
     progress: Callable[[Progress], None] | None = None,
     before: Callable[[str], None] | None = None,
 ) -> Evaluation:
@@ -118,13 +117,12 @@ def evaluate(
         concurrency: Requests in flight at once, per backbone.
         budget: Bounds on the whole run; rows in flight when it is spent end as ``budget``.
         external: Outside knowledge, the same for every program: ``none``, ``field``, ``pool`` or
-            ``lm:MODEL`` (see `referee.external`).
+            ``lm:MODEL[@ADDRESS]`` (see `referee.external`).
         date: As-of date of rows without one; today, or that of the run in ``out``, when None.
         out: Folder for the records. A run that is found there is taken up where it ended: finished
             rows are not asked again, failed ones are. None keeps nothing.
         only: Only rows that it accepts.
         scorer: Scores one row.
-        options: Options of `connect` for the model of ``external``.
         progress: Called after each row.
         before: Called with a sentence on what is going to be asked.
 
@@ -144,10 +142,10 @@ def evaluate(
     )
     kept = _Scratch() if out is None else None
     folder = Path(kept.folder if kept else str(out))
-    asked = settings_of(programs, chosen, seed, model, external)
+    asked = settings_of(programs, chosen, seed, model, without_address(external))
     fixed = {} if date is None else {"date": as_of(date)}
     with Run(folder, {**asked, **fixed}, {} if fixed else {"date": as_of(None)}) as run:
-        knowledge = External(external, chosen.pool or chosen.rows, run.asked["date"], options)
+        knowledge = External(external, chosen.pool or chosen.rows, run.asked["date"])
         equipped = {name: knowledge.equipped(p) for name, p in programs.items()}
         pinned = [other for p in programs.values() for other in p.lms.values()]
         bound([model, *knowledge.lms, *pinned], concurrency)
@@ -160,7 +158,7 @@ def evaluate(
     return Evaluation(
         data=chosen.name,
         lm=display_name(model),
-        external=external,
+        external=knowledge.name,
         settings=run.asked,
         scored=scored,
         summaries=[summarize(name, rows, len(chosen.rows)) for name, rows in scored.items()],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -34,27 +34,29 @@ class External:
 
     Args:
         kind: ``none``; ``field`` (each row's own ``external``); ``pool`` (the nearest passage
-            among the correct contexts of all rows); ``lm:MODEL`` (a language model writes it).
+            among the correct contexts of all rows); ``lm:MODEL`` or ``lm:MODEL@ADDRESS`` (a
+            language model writes it).
         rows: All rows of the data, not only those that are asked.
         date: As-of date of rows without one.
-        options: Options of `runtime.connect` for ``lm:MODEL``.
+
+    Attributes:
+        name: The kind, without an address.
+        lms: The language models that are asked.
 
     Raises:
         InputError: There is no such kind, or the rows do not have what it needs.
     """
 
-    def __init__(
-        self, kind: str, rows: Sequence[Row], date: str, options: Mapping[str, Any] | None = None
-    ) -> None:
-        self.kind = kind
+    def __init__(self, kind: str, rows: Sequence[Row], date: str) -> None:
+        self.name = without_address(kind)
         self.lms: list[dspy.BaseLM] = []
         self._date = date
-        self._knows = self._source(kind, rows, options or {})
+        self._knows = self._source(kind, rows)
 
     def equipped(self, program: Program) -> Program:
         """The program with this as its retriever, where it takes one and has none."""
         assessment = getattr(program, "assessment", None)
-        if self.kind == "none" or assessment is None or assessment.retriever is not None:
+        if self.name == "none" or assessment is None or assessment.retriever is not None:
             return program
         equipped = copy.copy(program)
         equipped.assessment = copy.copy(assessment)
@@ -66,7 +68,7 @@ class External:
 
         def given() -> list[Document]:
             _row.set(row)
-            found = None if self.kind == "none" or _consults(program) else self._knows(row)
+            found = None if self.name == "none" or _consults(program) else self._knows(row)
             return [*row.documents, *([found] if found else [])]
 
         return given
@@ -75,7 +77,7 @@ class External:
         found = self._knows(_row.get())
         return [Passage(found.text, source=found.source, date=found.date)] if found else []
 
-    def _source(self, kind: str, rows: Sequence[Row], options: Mapping[str, Any]) -> Knowledge:
+    def _source(self, kind: str, rows: Sequence[Row]) -> Knowledge:
         if kind == "none":
             return lambda row: None
         if kind == "field":
@@ -85,7 +87,8 @@ class External:
         model = kind.removeprefix("lm:")
         if model == kind or not model:
             raise InputError(f"--external is {kind!r}: choose {KINDS}.")
-        lm = connect(model, **options)
+        name, _, api_base = model.partition("@")
+        lm = connect(name, api_base=api_base or None)
         self.lms.append(lm)
         return self._consultant(lm)
 
@@ -99,6 +102,11 @@ class External:
             return None if is_no_answer(text) else Document(text=text)
 
         return ask
+
+
+def without_address(kind: str) -> str:
+    """What may be shown and stored of a kind of outside knowledge."""
+    return kind.partition("@")[0]
 
 
 def _consults(program: Program) -> bool:

@@ -32,14 +32,14 @@ class Task:
 
     Attributes:
         id: Names its record.
-        question: What is asked.
+        question: What is asked, as it was given: the program checks it.
         documents: As `Program.forward` takes them; a function gets them when their turn comes.
         date: As-of date (ISO 8601).
         error: What is wrong with the question, when it cannot be asked.
     """
 
     id: str
-    question: str = ""
+    question: Any = ""
     documents: Any = ()
     date: str | None = None
     error: str = ""

@@ -14,7 +14,7 @@ import pytest
 from runs import lines_of, row, rows, served, two, write_rows
 
 from referee import cli
-from referee.data import Row, load, sample
+from referee.data import load, sample
 from referee.errors import InputError
 from referee.evaluation import evaluate
 from referee.programs import MACR, Direct, Vote
@@ -293,9 +293,9 @@ def test_another_model_as_outside_knowledge(server):
             ["vote", "macr"],
             rows(2),
             lm=served(server),
-            external="lm:openai/wise",
-            options={"api_base": other.url},
+            external=f"lm:openai/wise@{other.url}",
         )
+        assert found.external == found.settings["external"] == "lm:openai/wise"
         assert {r.body["model"] for r in other.requests} == {"wise"}
     for record in found.records("vote"):
         assert record["result"]["documents"][-1]["text"].startswith("A passage on wise")
@@ -418,6 +418,7 @@ for _ in sys.stdin:
 """
 
 
+@pytest.mark.timeout(300)  # seconds of work, which a busy machine may stretch
 def test_kill_9_at_ten_random_moments_loses_and_doubles_no_row(tmp_path):
     draw = random.Random(0)
     out = tmp_path / "run"
@@ -572,14 +573,25 @@ def test_usage_errors_are_exit_2_and_one_sentence(capsys, asked, more, says):
     assert says in err
 
 
-def test_roles_and_rules_go_to_the_programs_that_have_them(capsys, server, asked):
-    with FakeServer(two) as other:
-        args = ["--role", f"analyzer=openai/y", "--conflicted"]
-        code, out, _ = run(capsys, "evaluate", "direct,macr", *asked, *args, "--limit", "2")
-    assert code in (0, 1)
-    assert "macr" in out
-    assert not other.requests
+def test_roles_go_to_the_programs_that_have_them(server):
+    from referee.cli_options import several
+
+    options = {"rules_file": None}
+    lms = {"reader": served(server), "analyzer": served(server)}
+    found = several(["direct", "macr"], lms, options)
+    assert set(found["direct"].lms) == {"reader"}
+    assert set(found["macr"].lms) == {"reader", "analyzer"}
+    with pytest.raises(InputError, match="'analyzer'"):
+        several(["direct"], lms, options)
 
 
-def test_row_is_exported():
-    assert Row is type(row(0))
+def test_only_conflicted_rows_on_request(capsys, server, tmp_path):
+    path = write_rows(tmp_path / "rows.jsonl", 3)
+    agreed = {"id": "agreed", "question": "Which?", "answers": ["two"], "contexts": ["two"]}
+    path.write_text(path.read_text() + json.dumps(agreed) + "\n")
+    args = ["--data", str(path), "--lm", "openai/t", "--api-base", server.url, "--format", "json"]
+    asked = {}
+    for more in ((), ("--conflicted",)):
+        _, out, _ = run(capsys, "evaluate", "direct", *args, *more)
+        asked[more] = json.loads(out)["programs"][0]["rows"]
+    assert asked == {(): 4, ("--conflicted",): 3}
