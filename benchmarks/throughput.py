@@ -8,10 +8,12 @@ The server runs in a process of its own. Memory is the growth of the client's pe
 a warm-up to the end of the run.
 """
 
+import json
 import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 
 import click
@@ -23,6 +25,11 @@ from referee.runtime import Document, ReplyCache, caching, connect
 
 LATENCY = 0.2
 IN_FLIGHT = 64
+LINE = (
+    "{program:6} {rows} rows: {rate:.1f} rows/s, {requests} requests, {share:.1%} of the "
+    "server-bound rate, at most {in_flight} in flight, {cpu_ms:.2f} ms of CPU each, peak memory "
+    "+{grown_mb:.1f} MB"
+)
 SERVER = """
 import json, sys
 from referee.runtime.fake_server import FakeServer
@@ -87,7 +94,7 @@ def rows(number, first=0):
 
 
 def measure(program, number, server, concurrency=IN_FLIGHT):
-    """Rows/s, share of the server-bound rate, requests, CPU ms a request, growth in MB."""
+    """Rows/s, share of the server-bound rate, CPU ms a request, growth in MB."""
     lm = connect("openai/tiny", api_base=server.url)
     evaluate(program, rows(2 * concurrency, 10**6), lm=lm, concurrency=concurrency)
     sent, before = server.counts()[0], peak()
@@ -97,8 +104,15 @@ def measure(program, number, server, concurrency=IN_FLIGHT):
     requests = server.counts()[0] - sent
     if done.summaries[0].failed or requests != done.summaries[0].usage.requests:
         raise SystemExit(f"{requests} requests reached the server, but: {done.summaries[0]}")
-    share = requests / seconds / (concurrency / LATENCY)
-    return number / seconds, share, requests, 1000 * spent / requests, peak() - before
+    return {
+        "program": program,
+        "rows": number,
+        "rate": number / seconds,
+        "share": requests / seconds / (concurrency / LATENCY),
+        "requests": requests,
+        "cpu_ms": 1000 * spent / requests,
+        "grown_mb": peak() - before,
+    }
 
 
 def peak():
@@ -109,25 +123,20 @@ def peak():
 @click.option("--cpus", help="Cores of server and client, such as 0,1.")
 @click.option("--cache", is_flag=True, help="Keep replies on disk, as the command line does.")
 @click.option("--times", default=3)
-def main(cpus, cache, times):
+@click.option("--json", "as_json", is_flag=True)
+def main(cpus, cache, times, as_json):
     server_cpu, client_cpu = cpus.split(",") if cpus else (None, None)
     if client_cpu is not None:
         os.sched_setaffinity(0, {int(client_cpu)})
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
     for program, number in (("direct", 1000), ("macr", 100)):
         for _ in range(times):
-            with Server(cpu=server_cpu) as server:
+            with Server(cpu=server_cpu) as server, tempfile.TemporaryDirectory() as folder:
                 # A cache of its own: a hit would be no request.
-                kept = ReplyCache(f"/tmp/referee-throughput-{time.time_ns()}") if cache else None
-                with caching(kept):
-                    rate, share, requests, cpu, grown = measure(program, number, server)
-                most = server.counts()[1]
-            print(
-                f"{program:6} {number} rows: {rate:.1f} rows/s, {requests} requests, {share:.1%} "
-                f"of the server-bound rate, at most {most} in flight, {cpu:.2f} ms of CPU each, "
-                f"peak memory +{grown:.1f} MB",
-                flush=True,
-            )
+                with caching(ReplyCache(folder) if cache else None):
+                    found = measure(program, number, server)
+                found["in_flight"] = server.counts()[1]
+            print(json.dumps(found) if as_json else LINE.format(**found), flush=True)
 
 
 if __name__ == "__main__":

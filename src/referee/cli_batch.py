@@ -74,7 +74,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
 def _opened(path: str) -> BinaryIO:
     if path == "-":
-        return click.get_binary_stream("stdin")
+        return sys.stdin.buffer
     try:
         return Path(path).open("rb")
     except OSError as error:
