@@ -2,11 +2,13 @@
 
 from .cards import Card
 from .examples import Example, example, examples
-from .loading import Dataset, load
+from .facts import record_facts, with_facts
+from .loading import DATASETS, Dataset, load
 from .rows import Row, conflicted, read_rows, sample
 from .splits import Split, split
 
 __all__ = [
+    "DATASETS",
     "Card",
     "Dataset",
     "Example",
@@ -17,6 +19,8 @@ __all__ = [
     "examples",
     "load",
     "read_rows",
+    "record_facts",
     "sample",
     "split",
+    "with_facts",
 ]

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from . import benchdata, confiqa, conflictbank, longfact, mquake, ragchecker, ramdocs, rgb
 from .cards import Card, filled
+from .hub import Source, fetch, read_raw
 from .own import SUFFIXES, read_own
 from .rows import Row, drawn
 
@@ -59,6 +61,18 @@ BUNDLED: Mapping[str, Card] = {
 }
 
 
+PUBLISHED: Mapping[str, Source] = {
+    "conflictbank": conflictbank.SOURCE,
+    **confiqa.SOURCES,
+    **mquake.SOURCES,
+    "ramdocs": ramdocs.SOURCE,
+    **rgb.SOURCES,
+    "ragchecker": ragchecker.SOURCE,
+    "longfact": longfact.SOURCE,
+}
+DATASETS = (*BUNDLED, *PUBLISHED)  # every name that `load` takes
+
+
 def load(
     source: str,
     *,
@@ -71,7 +85,8 @@ def load(
     """Rows of a data set, drawn and shuffled by a seed.
 
     Args:
-        source: A registered name (`DATASETS`), or a path to .jsonl, .csv or .parquet.
+        source: A registered name (`DATASETS`); ``NAME:PATH`` for a local copy of a published data
+            set, a raw file or a folder of them; or a path to the user's .jsonl, .csv or .parquet.
         limit: At most this many rows; None for all.
         seed: Which rows, in which order, and the order of each row's documents.
         contexts: Reduce each row to this many contexts (2-4), exactly one of them correct (MACR,
@@ -123,14 +138,34 @@ def _dated(row: Row, card: Card) -> Row:
 
 
 def _open(source: str, revision: str | None) -> _Opened:
+    name, _, path = source.partition(":")
     if source in BUNDLED:
-        path = Path(str(files("referee.data").joinpath(f"{source}.jsonl")))
-        return _Opened(BUNDLED[source], read_own(path))
+        bundled = Path(str(files("referee.data").joinpath(f"{source}.jsonl")))
+        return _Opened(BUNDLED[source], read_own(bundled))
+    if name in PUBLISHED:
+        return _published(PUBLISHED[name], path, revision)
     if Path(source).suffix.lower() in SUFFIXES:
-        path = Path(source)
-        return _Opened(Card(path.stem, origin=str(path)), read_own(path))
-    near = difflib.get_close_matches(source, BUNDLED, n=1)
-    meant = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(BUNDLED)}"
+        return _own(Path(source))
+    near = difflib.get_close_matches(source, DATASETS, n=1)
+    meant = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(DATASETS)}"
     raise InputError(
         f"There is no data set {source!r}: {meant}, or give a path to {', '.join(SUFFIXES)}."
     )
+
+
+def _published(source: Source, path: str, revision: str | None) -> _Opened:
+    if path:
+        card = dataclasses.replace(source.card, origin=path, version="local copy")
+        return _Opened(card, read_raw(path), source.convert)
+    at = revision or source.revision
+    pinned = at if at != "main" else "main (not pinned)"
+    origin = source.hub or source.files[0].format(revision=at)
+    card = dataclasses.replace(source.card, origin=origin, version=pinned)
+    return _Opened(card, fetch(source, revision), source.convert)
+
+
+def _own(path: Path) -> _Opened:
+    rows = read_own(path)
+    known = benchdata.CARDS.get(path.stem) if rows[0].dataset else None
+    card = known or Card(path.stem, what="The user's own rows.", gold="as the file says")
+    return _Opened(dataclasses.replace(card, origin=str(path)), rows)

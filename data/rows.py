@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import random
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -19,8 +19,9 @@ from ..runtime.records import Document
 T = TypeVar("T")
 VISIBLE = ("text", "date", "url")  # of a benchmark's context; all else may tell the side
 OWN = (*VISIBLE, "source", "title")  # of the user's own and the bundled sets: real provenance
-CONFLICTING = frozenset({"misinformation", "temporal", "semantic", "counterfactual", "granularity"})
-_ISO_DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
+CONFLICTING = frozenset(
+    {"misinformation", "temporal", "semantic", "granularity", "counterfactual", "original"}
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Row:
         facts: Gold facts of a long answer; for scoring only.
         external: Outside knowledge about the question, for an evaluation that gives the same to
             every program.
+        stated: Per document the answer it states, where the data set says; for scoring only.
+        domain: Group that results are reported by (LongFact: one of eight), or empty.
     """
 
     id: str
@@ -54,6 +57,8 @@ class Row:
     date: str = ""
     facts: tuple[str, ...] = ()
     external: str = ""
+    stated: tuple[str, ...] = ()
+    domain: str = ""
 
     def shuffled(self, seed: int) -> Row:
         """The same row with its documents in an order that depends on seed and id only."""
@@ -64,20 +69,24 @@ class Row:
     def with_contexts(self, number: int, seed: int) -> Row | None:
         """Exactly one correct context and ``number`` - 1 conflicting ones (MACR, Table II).
 
-        Which ones depends on seed and id only. None when the row has too few of either.
+        Which ones depends on seed and id only; of several right answers only the one that the
+        correct context states stays. None when the row has too few of either.
         """
         draw = random.Random(f"contexts:{seed}:{self.id}")
         right = [i for i, role in enumerate(self.roles) if role == "correct"]
         against = [i for i, role in enumerate(self.roles) if role in CONFLICTING]
         if not right or len(against) < number - 1:
             return None
-        return self._taking([draw.choice(right), *draw.sample(against, number - 1)])
+        kept = self._taking([draw.choice(right), *draw.sample(against, number - 1)])
+        only = kept.stated[:1]
+        return replace(kept, answers=only) if only and only[0] in self.answers else kept
 
     def _taking(self, order: Sequence[int]) -> Row:
         return replace(
             self,
             documents=tuple(self.documents[i] for i in order),
             roles=tuple(self.roles[i] for i in order if self.roles),
+            stated=tuple(self.stated[i] for i in order if self.stated),
         )
 
 
@@ -127,7 +136,7 @@ def read_row(found: Any, where: str, visible: Sequence[str] = VISIBLE) -> Row:
     for name in ("id", "question"):
         if not isinstance(found.get(name), str) or not found[name].strip():
             raise InputError(f"{where}, field '{name}' is {found.get(name)!r}: give a text.")
-    contexts = found.get("contexts") or []
+    contexts = [] if found.get("contexts") is None else found["contexts"]
     if not isinstance(contexts, list):
         raise InputError(f"{where}, field 'contexts' is a {type(contexts).__name__}: give a list.")
     return Row(
@@ -138,12 +147,16 @@ def read_row(found: Any, where: str, visible: Sequence[str] = VISIBLE) -> Row:
         ),
         answers=_texts(found, "answers", where),
         wrong_answers=_texts(found, "wrong_answers", where),
-        roles=tuple(_role(c, f"{where}, context {n}") for n, c in enumerate(contexts, 1)),
+        roles=tuple(_gold(c, "role", f"{where}, context {n}") for n, c in enumerate(contexts, 1)),
+        stated=tuple(
+            _gold(c, "answer", f"{where}, context {n}") for n, c in enumerate(contexts, 1)
+        ),
         dataset=str(found.get("dataset") or ""),
         conflict_type=str(found.get("conflict_type") or ""),
         date=_as_of(found.get("date"), where),
         facts=_texts(found, "facts", where),
         external=_text(found, "external", where),
+        domain=str(found.get("domain") or ""),
     )
 
 
@@ -155,7 +168,7 @@ def _json(line: str, where: str) -> Any:
 
 
 def _texts(found: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
-    given = found.get(name) or []
+    given = [] if found.get(name) is None else found[name]
     if not isinstance(given, list) or not all(isinstance(t, str) and t.strip() for t in given):
         raise InputError(f"{where}, field '{name}' is {given!r}: give a list of texts.")
     return tuple(given)
@@ -169,17 +182,19 @@ def _text(found: Mapping[str, Any], name: str, where: str) -> str:
 
 
 def _as_of(given: Any, where: str) -> str:
-    text = str(given or "")
-    if text and not _ISO_DATE.fullmatch(text):
-        raise InputError(f"{where}, field 'date' is {text!r}: write it as 2024-05-31.")
-    return text
+    if given is None or given == "":
+        return ""
+    try:
+        return datetime.date.fromisoformat(str(given)[:10]).isoformat()
+    except ValueError:
+        raise InputError(f"{where}, field 'date' is {given!r}: write it as 2024-05-31.") from None
 
 
-def _role(context: Any, where: str) -> str:
+def _gold(context: Any, name: str, where: str) -> str:
     gold = context.get("gold") or {} if isinstance(context, Mapping) else {}
     if not isinstance(gold, Mapping):
         raise InputError(f"{where}, field 'gold' is {gold!r}: give an object with a 'role'.")
-    return str(gold.get("role", ""))
+    return str(gold.get(name) or "")
 
 
 def _document(context: Any, where: str, visible: Sequence[str]) -> Document:

@@ -12,10 +12,9 @@ from typing import Any, ClassVar
 import dspy
 
 from ..errors import InputError
-from ..runtime.adapter import CompactAdapter
 from ..runtime.backbones import display_name
 from ..runtime.documents import as_documents, as_question
-from ..runtime.exchange import Channel
+from ..runtime.exchange import channel
 from ..runtime.meter import Budget, Meter, metered, nested_meter
 from ..runtime.passages import fit
 from ..runtime.records import Document, Outcome, Status
@@ -69,6 +68,7 @@ class Program(dspy.Module):
 
     name: ClassVar[str]
     needs_documents: ClassVar[bool] = True
+    long_answers: ClassVar[bool] = False  # whether it returns a `Report` instead of a `Verdict`
     roles: ClassVar[tuple[str, ...]] = ("reader",)
 
     def __init__(
@@ -141,7 +141,7 @@ class Program(dspy.Module):
             as_question(question), checked, as_of(date), self.reading_tokens, meter, self.lms
         )
         clock = Clock()
-        with metered(meter), dspy.context(adapter=_channel()):
+        with metered(meter), dspy.context(adapter=channel()):
             yield case, Driver(self.lms, clock)
 
     def _prediction(self, case: Case, clock: Clock, outcome: Outcome) -> dspy.Prediction:
@@ -182,9 +182,3 @@ def as_of(date: Any) -> str:
         return datetime.date.fromisoformat(date).isoformat()
     except (TypeError, ValueError):
         raise InputError(f"date is {date!r}: give an ISO date such as 2026-01-31.") from None
-
-
-def _channel() -> dspy.Adapter:
-    """The caller's adapter, or ours, behind the door that counts and bounds requests."""
-    adapter = dspy.settings.adapter
-    return adapter if isinstance(adapter, Channel) else Channel(adapter or CompactAdapter())

@@ -21,6 +21,7 @@ import dspy
 from dspy.clients._deprecation import adapter_message_call
 
 from ..errors import BudgetExceeded
+from .adapter import CompactAdapter
 from .cache import current_cache, request_key
 from .capabilities import accepted, identity, remember_refusal
 from .limits import Limiter, limiter
@@ -145,6 +146,12 @@ class Channel(dspy.Adapter):
         """See `dspy.Adapter`."""
         door: Any = _Door(lm)
         return await self.inner.acall(door, lm_kwargs, signature, demos, inputs)
+
+
+def channel() -> dspy.Adapter:
+    """The caller's adapter, or ours, behind the door that counts and bounds requests."""
+    adapter = dspy.settings.adapter
+    return adapter if isinstance(adapter, Channel) else Channel(adapter or CompactAdapter())
 
 
 class _Door:

@@ -57,7 +57,7 @@ class Meter:
             counted there too, and its budget bounds both.
 
     Attributes:
-        exhausted: Whether a request was refused because the budget is spent.
+        exhausted: Whether a request was refused, or left out, because of the budget.
     """
 
     def __init__(self, budget: Budget | None = None, within: Meter | None = None) -> None:
@@ -94,6 +94,17 @@ class Meter:
         """Refuse every further request, as if the budget were spent."""
         with self._lock:
             self._stopped = True
+
+    def remaining(self) -> int | None:
+        """Requests that the budget still allows; None when it does not bound them."""
+        with self._lock:
+            if self.budget.requests is None:
+                return None
+            return max(0, self.budget.requests - self._count.requests - self._in_flight)
+
+    def spent(self) -> None:
+        """Say that something was left out because of the budget."""
+        self.exhausted = True
 
     def settle(self, usage: Mapping[str, Any] | None, cost: float | None) -> None:
         """Book a request that was reserved and has reached the backbone."""

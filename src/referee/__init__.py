@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 if TYPE_CHECKING:
-    from referee.api import aresolve, resolve
+    from referee.api import aresolve, awrite, resolve, write
     from referee.errors import (
         ArtifactError,
         BackboneError,
@@ -32,13 +32,25 @@ if TYPE_CHECKING:
         WeightsError,
     )
     from referee.evaluation import Evaluation, evaluate
-    from referee.programs import MACR, Direct, Gate, InContext, PaperMACR, Program, RuleBase, Vote
-    from referee.runtime import Budget, Document, Verdict, connect
+    from referee.programs import (
+        MACR,
+        ArbGraph,
+        ArbSettings,
+        Direct,
+        Gate,
+        InContext,
+        PaperMACR,
+        Program,
+        RuleBase,
+        StandardRAG,
+        Vote,
+    )
+    from referee.runtime import Budget, Document, Report, Verdict, connect
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "referee.api": ("aresolve", "resolve"),
+    "referee.api": ("aresolve", "awrite", "resolve", "write"),
     "referee.errors": (
         "ArtifactError",
         "BackboneError",
@@ -51,21 +63,26 @@ _HOMES = {
     "referee.evaluation": ("Evaluation", "evaluate"),
     "referee.programs": (
         "MACR",
+        "ArbGraph",
+        "ArbSettings",
         "Direct",
         "Gate",
         "InContext",
         "PaperMACR",
         "Program",
         "RuleBase",
+        "StandardRAG",
         "Vote",
     ),
-    "referee.runtime": ("Budget", "Document", "Verdict", "connect"),
+    "referee.runtime": ("Budget", "Document", "Report", "Verdict", "connect"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _FOLDERS = frozenset({"programs", "signatures", "optimizers", "metrics", "data", "runtime"})
 
 __all__ = [
     "MACR",
+    "ArbGraph",
+    "ArbSettings",
     "ArtifactError",
     "BackboneError",
     "Budget",
@@ -80,14 +97,18 @@ __all__ = [
     "ParseError",
     "Program",
     "RefereeError",
+    "Report",
     "RuleBase",
+    "StandardRAG",
     "Verdict",
     "Vote",
     "WeightsError",
     "aresolve",
+    "awrite",
     "connect",
     "evaluate",
     "resolve",
+    "write",
 ]
 
 

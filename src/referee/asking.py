@@ -19,7 +19,7 @@ from referee.api import as_program
 from referee.data import Dataset, Row, load, sample, split
 from referee.data.cards import rows_hash
 from referee.errors import InputError
-from referee.programs import Program
+from referee.programs import PROGRAMS, Program
 from referee.runtime.backbones import display_name
 from referee.store import Run
 
@@ -106,11 +106,11 @@ def _own(data: Any) -> tuple[str, list[Row]]:
 def named_programs(programs: Programs) -> dict[str, Program]:
     """Programs by the name that table and files show."""
     if isinstance(programs, Mapping):
-        found = {name: as_program(each) for name, each in programs.items()}
+        found = {name: _program(each) for name, each in programs.items()}
     else:
         listed = programs.split(",") if isinstance(programs, str) else programs
         several = [listed] if isinstance(listed, Program) else list(listed)
-        built = [as_program(p.strip() if isinstance(p, str) else p) for p in several]
+        built = [_program(p.strip() if isinstance(p, str) else p) for p in several]
         found = {each.name: each for each in built}
         if len(found) < len(built):
             raise InputError("Two programs have the same name: give a mapping from names to them.")
@@ -120,6 +120,13 @@ def named_programs(programs: Programs) -> dict[str, Program]:
     if not found:
         raise InputError("There is no program to evaluate: name at least one.")
     return found
+
+
+def _program(program: str | Program) -> Program:
+    if isinstance(program, str) and program not in PROGRAMS:
+        raise InputError(f"There is no program {program!r}: choose {', '.join(PROGRAMS)}.")
+    cls = PROGRAMS[program] if isinstance(program, str) else program
+    return as_program(program, long_answers=getattr(cls, "long_answers", False))
 
 
 def settings_of(

@@ -11,7 +11,9 @@ import click
 from referee.errors import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
-PROGRAMS = ("direct", "icl", "macr", "macr-paper", "vote")
+SHORT = ("direct", "icl", "macr", "macr-paper", "vote")
+LONG = ("arbgraph", "rag")
+PROGRAMS = (*SHORT, *LONG)
 
 _LM = (
     click.option(

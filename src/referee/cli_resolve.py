@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from referee.cli_options import (
-    PROGRAMS,
+    SHORT,
     built,
     cached,
     connected,
@@ -38,7 +38,7 @@ from referee.cli_options import (
 )
 @click.option(
     "--program",
-    type=click.Choice(PROGRAMS),
+    type=click.Choice(SHORT),
     default="macr",
     show_default=True,
     help="How to answer.",

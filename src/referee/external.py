@@ -15,8 +15,7 @@ from referee.programs import Program
 from referee.programs.assessment import Assessment, Gate
 from referee.programs.base import as_of
 from referee.runtime import Document, connect
-from referee.runtime.adapter import CompactAdapter
-from referee.runtime.exchange import Channel
+from referee.runtime.exchange import channel
 from referee.runtime.retrieval import CorpusRetriever, Passage, as_retriever
 
 KINDS = "none, field, pool or lm:MODEL"
@@ -95,7 +94,7 @@ class External:
         consult = Assessment(Gate()).consult
 
         def ask(row: Row) -> Document | None:
-            with dspy.context(lm=lm, adapter=Channel(CompactAdapter())):
+            with dspy.context(lm=lm, adapter=channel()):
                 passage = consult(today=as_of(row.date or self._date), question=row.question)
             text = passage.passage.strip()
             return None if is_no_answer(text) else Document(text=text)

@@ -315,6 +315,15 @@ def test_a_scorer_of_ones_own_may_ask_the_model(server):
     assert found.summaries[0].measures["fact_recall"].mean == 1.0
 
 
+def test_a_program_that_writes_long_answers_is_evaluated_alike(server):
+    found = evaluate("rag,vote", rows(3), lm=served(server))
+    rag, vote = found.summaries
+    assert (rag.answered, vote.answered) == (3, 3)
+    assert set(rag.measures) == {"containment"}
+    assert next(found.records("rag"))["result"]["record"] == "referee.report/1"
+    assert [c.measure for c in found.comparisons] == ["containment"]
+
+
 def test_formats(server):
     found = evaluate(["direct", "vote"], rows(4), lm=served(server))
     table, markdown = printed(found, "table"), printed(found, "markdown")
