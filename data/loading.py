@@ -80,6 +80,7 @@ def load(
     seed: int = 0,
     contexts: int | None = None,
     revision: str | None = None,
+    keep: Callable[[Row], bool] | None = None,
 ) -> Dataset:
     """Rows of a data set, drawn and shuffled by a seed.
 
@@ -91,6 +92,7 @@ def load(
         contexts: Reduce each row to this many contexts (2-4), exactly one of them correct (MACR,
             Table II); rows that cannot be reduced so are left out and counted in the card.
         revision: Another revision of a hub data set than the pinned one.
+        keep: Only rows that it accepts are drawn; None for all.
 
     Raises:
         InputError: The name, the file, a row or an option is wrong, or the hub cannot be reached.
@@ -100,6 +102,9 @@ def load(
     if contexts is not None and contexts not in (2, 3, 4):
         raise InputError(f"contexts is {contexts}: choose 2, 3 or 4.")
     opened = _open(source, revision)
+    if keep is not None:
+        kept = [row for row in map(opened.convert, opened.raw) if keep(row)]
+        opened = _Opened(opened.card, kept)
     rows, left_out = _draw(opened, limit, seed, contexts)
     if contexts and not rows:
         raise InputError(

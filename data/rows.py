@@ -40,6 +40,8 @@ class Row:
         conflict_type: What kind of conflict the documents have; for scoring only.
         date: As-of date of the answers (ISO 8601), or empty; reaches the program as I_time.
         facts: Gold facts of a long answer; for scoring only.
+        external: Outside knowledge about the question, for an evaluation that gives the same to
+            every program.
         stated: Per document the answer it states, where the data set says; for scoring only.
         domain: Group that results are reported by (LongFact: one of eight), or empty.
     """
@@ -54,6 +56,7 @@ class Row:
     conflict_type: str = ""
     date: str = ""
     facts: tuple[str, ...] = ()
+    external: str = ""
     stated: tuple[str, ...] = ()
     domain: str = ""
 
@@ -152,6 +155,7 @@ def read_row(found: Any, where: str, visible: Sequence[str] = VISIBLE) -> Row:
         conflict_type=str(found.get("conflict_type") or ""),
         date=_as_of(found.get("date"), where),
         facts=_texts(found, "facts", where),
+        external=_text(found, "external", where),
         domain=str(found.get("domain") or ""),
     )
 
@@ -168,6 +172,13 @@ def _texts(found: Mapping[str, Any], name: str, where: str) -> tuple[str, ...]:
     if not isinstance(given, list) or not all(isinstance(t, str) and t.strip() for t in given):
         raise InputError(f"{where}, field '{name}' is {given!r}: give a list of texts.")
     return tuple(given)
+
+
+def _text(found: Mapping[str, Any], name: str, where: str) -> str:
+    given = found.get(name) or ""
+    if not isinstance(given, str):
+        raise InputError(f"{where}, field '{name}' is {given!r}: give a text.")
+    return given
 
 
 def _as_of(given: Any, where: str) -> str:

@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..runtime.backbones import display_name
 from ..runtime.documents import as_documents, as_question
 from ..runtime.exchange import channel
-from ..runtime.meter import Budget, Meter, metered
+from ..runtime.meter import Budget, Meter, metered, nested_meter
 from ..runtime.passages import fit
 from ..runtime.records import Document, Outcome, Status
 from .steps import Clock, Driver, Steps
@@ -90,6 +90,10 @@ class Program(dspy.Module):
         """The algorithm: yields waves of calls, returns a `Verdict` or `Report` (`steps.py`)."""
         raise NotImplementedError(f"{type(self).__name__} defines no steps.")
 
+    def requests(self, documents: int) -> tuple[int, int] | None:
+        """Fewest and most requests for a question with so many documents; None if not known."""
+        return None
+
     def forward(
         self,
         question: str,
@@ -132,7 +136,7 @@ class Program(dspy.Module):
         self, question: Any, documents: Any, date: Any, budget: Budget | None
     ) -> Iterator[tuple[Case, Driver]]:
         checked = as_documents(documents) if self.needs_documents or documents else []
-        meter = Meter(budget)
+        meter = nested_meter(budget)
         case = Case(
             as_question(question), checked, as_of(date), self.reading_tokens, meter, self.lms
         )

@@ -24,6 +24,10 @@ class Direct(Program):
         super().__init__(**settings)
         self.recall = dspy.Predict(AnswerFromMemory, **SHORT_ANSWER)
 
+    def requests(self, documents: int) -> tuple[int, int]:
+        """See `Program`."""
+        return 1, 1
+
     def steps(self, case: Case) -> Steps[Verdict]:
         """One request."""
         call = Call(self.recall, {"question": case.question}, role="reader")

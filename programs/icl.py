@@ -23,6 +23,10 @@ class InContext(Program):
         super().__init__(**settings)
         self.answer = dspy.Predict(AnswerFromDocuments, **SHORT_ANSWER)
 
+    def requests(self, documents: int) -> tuple[int, int]:
+        """See `Program`."""
+        return 1, 1
+
     def steps(self, case: Case) -> Steps[Verdict]:
         """One request."""
         inputs = {"documents": layout(case), "question": case.question}

@@ -91,6 +91,10 @@ class MACR(Program):
         """The rule base."""
         return self.reasoner.rules
 
+    def requests(self, documents: int) -> tuple[int, int]:
+        """Only the answers, or every stage there is."""
+        return documents, documents + self.assessment.gate.k + 8
+
     def steps(self, case: Case) -> Steps[Verdict]:
         """Answers; where they disagree: assessment, conflicts, judgments, conclusion."""
         replies = yield Wave("answers", readings(case, self.read))

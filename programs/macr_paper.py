@@ -89,6 +89,13 @@ class PaperMACR(Program):
         self.synthesize = dspy.Predict(SynthesizeAnswer, temperature=0.0, max_tokens=250)
         self.step = dspy.Predict(ResolveStepByStep, temperature=0.0, max_tokens=250)
 
+    def requests(self, documents: int) -> tuple[int, int]:
+        """Without C0 and conflicts, or with both: each pair compared, quoted, judged twice."""
+        sides = documents + 1
+        once = documents + self.assessment.gate.k + 2
+        pairs = sides * documents // 2
+        return once + documents * (documents - 1) // 2, once + 3 + 4 * pairs
+
     def steps(self, case: Case) -> Steps[Verdict]:
         """Assessment, answers, comparisons, snippets, rules, synthesis."""
         knowledge = yield from self.assessment.steps(case, consults="retriever" in self.lms)

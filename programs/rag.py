@@ -27,6 +27,10 @@ class StandardRAG(Program):
         super().__init__(**settings)
         self.answer = dspy.Predict(AnswerAtLength, temperature=0.0, max_tokens=LONGEST_ANSWER)
 
+    def requests(self, documents: int) -> tuple[int, int]:
+        """See `Program`."""
+        return 1, 1
+
     def steps(self, case: Case) -> Steps[Report]:
         """One request."""
         inputs = {"documents": layout(case), "question": case.question}

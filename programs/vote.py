@@ -46,6 +46,10 @@ class Vote(Program):
         super().__init__(**settings)
         self.read = dspy.Predict(AnswerFromDocument, **SHORT_ANSWER)
 
+    def requests(self, documents: int) -> tuple[int, int]:
+        """See `Program`."""
+        return documents, documents
+
     def steps(self, case: Case) -> Steps[Verdict]:
         """One wave: a request per document."""
         replies = yield Wave("answers", readings(case, self.read))

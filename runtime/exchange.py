@@ -239,7 +239,7 @@ class _Request:
         self.meter.reserve()
         probe = _Probe(self.lm)
         try:
-            with probe.listening(), adapter_message_call(self.once, self.messages):
+            with probe.listening(self.once), adapter_message_call(self.once, self.messages):
                 yield sent
         except dspy.LMInvalidRequestError as error:
             if not remember_refusal(self.lm, error, sent):
@@ -319,8 +319,11 @@ class _Probe:
         return self.history[-1].get("cost") if self.history else None
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
+    def listening(self, once: dspy.BaseLM) -> Iterator[None]:
         """Be dspy's usage tracker, and one more module whose history it keeps."""
+        if dspy.settings.max_history_size == 0:
+            # A long run keeps no history, which dspy takes as: tell nobody. The price is in it.
+            once.update_history = self.history.append
         callers = [*(dspy.settings.caller_modules or []), self]
         with dspy.context(usage_tracker=self, caller_modules=callers):
             yield

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         RefereeError,
         WeightsError,
     )
+    from referee.evaluation import Evaluation, evaluate
     from referee.programs import (
         MACR,
         ArbGraph,
@@ -59,6 +60,7 @@ _HOMES = {
         "RefereeError",
         "WeightsError",
     ),
+    "referee.evaluation": ("Evaluation", "evaluate"),
     "referee.programs": (
         "MACR",
         "ArbGraph",
@@ -87,6 +89,7 @@ __all__ = [
     "BudgetExceeded",
     "Direct",
     "Document",
+    "Evaluation",
     "Gate",
     "InContext",
     "InputError",
@@ -103,6 +106,7 @@ __all__ = [
     "aresolve",
     "awrite",
     "connect",
+    "evaluate",
     "resolve",
     "write",
 ]

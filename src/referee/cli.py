@@ -18,6 +18,8 @@ from referee.errors import InputError, RefereeError
 from referee.printable import printable
 
 COMMANDS = {
+    "batch": "referee.cli_batch",
+    "evaluate": "referee.cli_evaluate",
     "models": "referee.cli_models",
     "resolve": "referee.cli_resolve",
     "rules": "referee.cli_rules",

@@ -7,9 +7,17 @@ from typing import Any
 
 import click
 
-from referee.errors import InputError
-
-PROGRAMS = ("direct", "icl", "macr", "macr-paper", "vote")
+from referee.cli_options import (
+    SHORT,
+    built,
+    cached,
+    connected,
+    lm_options,
+    parse_budget,
+    queue_option,
+    rules_option,
+    run_options,
+)
 
 
 @click.command()
@@ -30,37 +38,15 @@ PROGRAMS = ("direct", "icl", "macr", "macr-paper", "vote")
 )
 @click.option(
     "--program",
-    type=click.Choice(PROGRAMS),
+    type=click.Choice(SHORT),
     default="macr",
     show_default=True,
     help="How to answer.",
 )
-@click.option(
-    "--lm",
-    metavar="MODEL",
-    help="A litellm model string or an embedded model. Default: $REFEREE_LM, else embedded.",
-)
-@click.option("--api-base", metavar="URL", help="Address of an OpenAI-compatible server.")
-@click.option(
-    "--fallback",
-    "fallbacks",
-    multiple=True,
-    metavar="MODEL",
-    help="Ask this one when --lm fails (MODEL or MODEL@URL).",
-)
-@click.option(
-    "--role", "roles", multiple=True, metavar="ROLE=MODEL", help="Another model for one role."
-)
-@click.option(
-    "--rules", "rules_file", metavar="FILE", help="Your own rules.yaml instead of the starter base."
-)
-@click.option(
-    "--queue", metavar="FILE", help="Append conflicts that no rule covers to this JSONL file."
-)
-@click.option("--date", metavar="YYYY-MM-DD", help="As-of date. Default: today.")
-@click.option("--budget", metavar="N", help="Stop after N requests, or requests=N,tokens=N,usd=X.")
-@click.option("--concurrency", type=click.IntRange(min=1), help="Requests in flight at once.")
-@click.option("--no-cache", is_flag=True, help="Ask again even what was asked before.")
+@lm_options
+@rules_option
+@queue_option
+@run_options
 @click.option("--explain", is_flag=True, help="Show the stages too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole record as JSON.")
 @click.pass_context
@@ -100,77 +86,16 @@ def _documents(options: dict[str, Any]) -> list[Any]:
 
 
 def _resolve(question: str, documents: list[Any], options: dict[str, Any]) -> Any:
-    import dspy
-
     from referee.api import resolve
-    from referee.programs import PROGRAMS as CLASSES
-    from referee.progress import pulling, stages
-    from referee.runtime import ReplyCache, caching, connect
+    from referee.progress import stages
 
-    settings = {"concurrency": options["concurrency"]}
-    with pulling() as progress:
-        lm = connect(
-            options["lm"],
-            api_base=options["api_base"],
-            fallbacks=options["fallbacks"],
-            progress=progress,
-            **settings,
-        )
-        lms = {role: connect(m, progress=progress, **settings) for role, m in _roles(options)}
-    # dspy's own cache would keep pickles, and answer what --no-cache asks again.
-    dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
-    cache = None if options["no_cache"] else ReplyCache()
-    with caching(cache), stages():
+    lm, lms = connected(options)
+    with cached(options), stages():
         return resolve(
             question,
             documents,
             lm=lm,
-            program=CLASSES[options["program"]](lms=lms, **_settings(options)),
+            program=built(options["program"], lms, options),
             budget=parse_budget(options["budget"]),
             date=options["date"],
         )
-
-
-def _settings(options: dict[str, Any]) -> dict[str, Any]:
-    """Settings of MACR that files bring; other programs have neither rules nor a queue."""
-    given = {k: options[k] for k in ("rules_file", "queue") if options[k]}
-    if given and not options["program"].startswith("macr"):
-        names = ", ".join("--" + k.removesuffix("_file") for k in given)
-        raise click.UsageError(f"{options['program']} takes no {names}: choose --program macr.")
-    if "rules_file" in given:
-        from referee.cli_rules import load_rules
-
-        given["rules"] = load_rules(given.pop("rules_file"))
-    return given
-
-
-def _roles(options: dict[str, Any]) -> list[tuple[str, str]]:
-    pairs = [text.partition("=") for text in options["roles"]]
-    for role, sign, model in pairs:
-        if not (role and sign and model):
-            raise click.UsageError(f"--role is {role + sign + model!r}: write ROLE=MODEL.")
-    return [(role, model) for role, _, model in pairs]
-
-
-def parse_budget(text: str | None) -> Any:
-    """A budget from ``N`` or ``requests=N,tokens=N,usd=X``; None when not given.
-
-    Raises:
-        InputError: It cannot be read.
-    """
-    from referee.runtime import Budget
-
-    if text is None:
-        return None
-    kinds: dict[str, type[int] | type[float]] = {"requests": int, "tokens": int, "usd": float}
-    bounds: dict[str, Any] = {}
-    for part in text.split(","):
-        name, sign, value = part.strip().partition("=")
-        name, value = (name, value) if sign else ("requests", name)
-        try:
-            bounds[name] = kinds[name](value)
-        except (KeyError, ValueError):
-            raise InputError(
-                f"--budget is {text!r}: write a number of requests, or requests=N,tokens=N,usd=X."
-            ) from None
-    return Budget(**bounds)

@@ -180,7 +180,7 @@ def test_an_unwritable_cache_is_one_sentence(capsys, served, tmp_path, monkeypat
 
 
 def test_choices_of_the_command_line_are_the_registered_programs():
-    from referee.cli_resolve import PROGRAMS as CHOICES
+    from referee.cli_options import PROGRAMS as CHOICES
     from referee.programs import PROGRAMS
 
     assert set(CHOICES) == set(PROGRAMS)
@@ -206,7 +206,9 @@ def test_help_is_fast_and_imports_nothing_heavy():
     assert time.perf_counter() - started < 2.0  # the benchmark holds 0.5 s; CI machines get slack
 
 
-@pytest.mark.parametrize("args", [[], ["resolve"], ["models"], ["models", "pull"]])
+@pytest.mark.parametrize(
+    "args", [[], ["resolve"], ["batch"], ["evaluate"], ["models"], ["models", "pull"]]
+)
 def test_help_exists_everywhere(capsys, args):
     code, out, _ = run(capsys, *args, "--help")
     assert code == 0

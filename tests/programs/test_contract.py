@@ -89,6 +89,17 @@ def test_answer_record_and_names(name):
 
 
 @every_program
+def test_requests_are_within_what_is_told_beforehand(name):
+    program = PROGRAMS[name]()
+    known = program.requests(len(DOCUMENTS))
+    if known is None:
+        pytest.skip("it depends on the claims")
+    low, high = known
+    usage = ask(program).usage
+    assert low <= usage.requests + usage.cached <= high
+
+
+@every_program
 def test_sync_and_async_give_the_same_verdict(name):
     async def main():
         with dspy.context(lm=lm()):

@@ -1,0 +1,104 @@
+"""``referee evaluate``: programs on a data set, side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from referee.cli_options import (
+    PROGRAMS,
+    cached,
+    connected,
+    exit_code,
+    lm_options,
+    parse_budget,
+    rules_option,
+    run_options,
+    several,
+)
+
+CONCURRENCY = 16
+FORMATS = ("table", "markdown", "csv", "json")
+
+
+@click.command()
+@click.argument("programs", metavar="PROGRAM[,PROGRAM...]")
+@click.option(
+    "--data", required=True, metavar="NAME|FILE", help="A data set, or rows in .jsonl and others."
+)
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many rows.")
+@click.option(
+    "--split",
+    type=click.Choice(("all", "demonstration", "validation", "test")),
+    default="all",
+    show_default=True,
+    help="Which part of the data.",
+)
+@click.option("--seed", default=0, show_default=True, help="Draws rows, shuffles documents.")
+@click.option(
+    "--conflicted", is_flag=True, help="Only rows with one right answer and some wrong one."
+)
+@click.option(
+    "--external",
+    default="none",
+    show_default=True,
+    metavar="KIND",
+    help="Outside knowledge for all programs: none, field, pool or lm:MODEL[@URL].",
+)
+@click.option("--out", metavar="DIR", help="Keep the records here, and go on where a run ended.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="table",
+    show_default=True,
+    help="How to print the result.",
+)
+@lm_options
+@rules_option
+@run_options
+@click.pass_context
+def command(ctx: click.Context, /, **options: Any) -> None:
+    """Ask PROGRAMs all rows of a data set, and score what they answer.
+
+    Programs: direct, icl, macr, macr-paper, vote; for long answers arbgraph, rag. Scores are over rows that ended ok or abstained
+    (an abstention counts 0); beside them stands the lower bound, with failed rows as 0. Records
+    go to OUT/PROGRAM.jsonl as they come; a run that was ended goes on when it is started again,
+    and asks failed rows again. Exit code 1 when a row failed.
+    """
+    from referee.evaluation import evaluate
+    from referee.progress import rows, say
+    from referee.results import printed
+
+    names = [name.strip() for name in options["programs"].split(",")]
+    unknown = next((name for name in names if name not in PROGRAMS), None)
+    if unknown is not None:
+        raise click.UsageError(f"There is no program {unknown!r}: choose {', '.join(PROGRAMS)}.")
+    budget = parse_budget(options["budget"])
+    lm, lms = connected(options)
+    with cached(options), rows() as progress:
+        found = evaluate(
+            several(names, lms, options),
+            options["data"],
+            lm=lm,
+            limit=options["limit"],
+            seed=options["seed"],
+            split=options["split"],
+            concurrency=options["concurrency"] or CONCURRENCY,
+            budget=budget,
+            external=options["external"],
+            date=options["date"],
+            out=options["out"],
+            only=_is_conflicted if options["conflicted"] else None,
+            progress=progress,
+            before=say,
+        )
+    click.echo(printed(found, options["form"]))
+    ctx.exit(max(exit_code(s.statuses) for s in found.summaries))
+
+
+def _is_conflicted(row: Any) -> bool:
+    from referee.data import conflicted
+
+    return bool(conflicted([row]))
