@@ -43,6 +43,36 @@ _RUN = (
 )
 
 
+_DOCUMENTS = (
+    click.option(
+        "--doc", "files", multiple=True, metavar="FILE", help="A text file; give it again for more."
+    ),
+    click.option(
+        "--docs",
+        "jsonl",
+        metavar="FILE",
+        help="A JSONL file, one document (text, id, source, date, ...) a line.",
+    ),
+)
+
+
+def document_options(command: F) -> F:
+    """Which documents are read."""
+    return _with(command, _DOCUMENTS)
+
+
+def documents_of(options: dict[str, Any]) -> list[Any]:
+    """The documents that files bring, in the order of the options.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    from referee.runtime.documents import read_file, read_jsonl
+
+    documents = [read_file(path) for path in options["files"]]
+    return documents + (read_jsonl(options["jsonl"]) if options["jsonl"] else [])
+
+
 def lm_options(command: F) -> F:
     """Which language models answer."""
     return _with(command, _LM)
@@ -112,14 +142,21 @@ def built(name: str, lms: dict[str, Any], options: dict[str, Any]) -> Any:
     from referee.programs import PROGRAMS as CLASSES
 
     given = {k: options[k] for k in ("rules_file", "queue") if options.get(k)}
-    if given and not name.startswith("macr"):
-        names = ", ".join("--" + k.removesuffix("_file") for k in given)
-        raise click.UsageError(f"{name} takes no {names}: choose --program macr.")
+    unused = [k for k in given if not _takes(name, k)]
+    if unused:
+        names = ", ".join("--" + k.removesuffix("_file") for k in unused)
+        other = "arbgraph" if name in LONG else "macr"
+        raise click.UsageError(f"{name} takes no {names}: choose --program {other}.")
     if "rules_file" in given:
         from referee.cli_rules import load_rules
 
         given["rules"] = load_rules(given.pop("rules_file"))
     return CLASSES[name](lms=lms, **given)
+
+
+def _takes(name: str, option: str) -> bool:
+    """Whether a program has rules, or a queue for conflicts that none covers."""
+    return name.startswith("macr") or (name == "arbgraph" and option == "rules_file")
 
 
 def several(names: list[str], lms: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
@@ -133,12 +170,12 @@ def several(names: list[str], lms: dict[str, Any], options: dict[str, Any]) -> d
     for role in lms:
         if not any(role in CLASSES[name].roles for name in names):
             raise InputError(f"None of {', '.join(names)} has a role {role!r}.")
-    if options["rules_file"] and not any(name.startswith("macr") for name in names):
+    if options["rules_file"] and not any(_takes(name, "rules_file") for name in names):
         raise click.UsageError(f"{', '.join(names)}: takes no --rules; add macr.")
     found = {}
     for name in names:
         own = {role: lm for role, lm in lms.items() if role in CLASSES[name].roles}
-        found[name] = built(name, own, options if name.startswith("macr") else {})
+        found[name] = built(name, own, options if _takes(name, "rules_file") else {})
     return found
 
 

@@ -12,6 +12,8 @@ from referee.cli_options import (
     built,
     cached,
     connected,
+    document_options,
+    documents_of,
     lm_options,
     parse_budget,
     queue_option,
@@ -22,15 +24,7 @@ from referee.cli_options import (
 
 @click.command()
 @click.argument("question", required=False)
-@click.option(
-    "--doc", "files", multiple=True, metavar="FILE", help="A text file; give it again for more."
-)
-@click.option(
-    "--docs",
-    "jsonl",
-    metavar="FILE",
-    help="A JSONL file, one document (text, id, source, date, ...) a line.",
-)
+@document_options
 @click.option(
     "--example",
     metavar="NAME",
@@ -65,7 +59,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
 def _asked(options: dict[str, Any]) -> tuple[str, list[Any]]:
     """The question and its documents; an example brings both."""
-    question, documents = options["question"], _documents(options)
+    question, documents = options["question"], documents_of(options)
     if options["example"]:
         from referee.data import example
 
@@ -76,13 +70,6 @@ def _asked(options: dict[str, Any]) -> tuple[str, list[Any]]:
     if not documents and options["program"] != "direct":
         raise click.UsageError("Give documents with --doc FILE or --docs FILE.jsonl.")
     return question, documents
-
-
-def _documents(options: dict[str, Any]) -> list[Any]:
-    from referee.runtime.documents import read_file, read_jsonl
-
-    documents = [read_file(path) for path in options["files"]]
-    return documents + (read_jsonl(options["jsonl"]) if options["jsonl"] else [])
 
 
 def _resolve(question: str, documents: list[Any], options: dict[str, Any]) -> Any:
