@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import dspy
+
 from ..errors import InputError
 from ..runtime.records import Document
 
@@ -52,6 +54,13 @@ class Row:
             documents=tuple(self.documents[i] for i in order),
             roles=tuple(self.roles[i] for i in order),
         )
+
+    def as_example(self) -> dspy.Example:
+        """The row for a DSPy optimizer: what a program may see as inputs, the gold as labels."""
+        seen = {"question": self.question, "documents": self.documents}
+        seen |= {"date": self.date} if self.date else {}
+        gold = {"answers": list(self.answers), "facts": list(self.facts)}
+        return dspy.Example(id=self.id, **seen, **gold).with_inputs(*seen)
 
 
 def read_rows(path: str | Path) -> list[Row]:

@@ -8,6 +8,7 @@ from .evidence_graph import EvidenceGraph
 from .icl import InContext
 from .macr import MACR
 from .macr_paper import PaperMACR
+from .observer import Observer
 from .pair_mining import mine_pairs
 from .rules import Rule, RuleBase, starter_rules
 from .vote import Vote
@@ -23,6 +24,7 @@ __all__ = [
     "EvidenceGraph",
     "Gate",
     "InContext",
+    "Observer",
     "PaperMACR",
     "Program",
     "Rule",

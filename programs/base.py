@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import dspy
 
@@ -19,6 +19,7 @@ from ..runtime.exchange import Channel
 from ..runtime.meter import Budget, Meter, metered
 from ..runtime.passages import fit
 from ..runtime.records import Document, Status, Verdict
+from .rules import RuleBase
 from .steps import Clock, Driver, Steps
 
 READING_TOKENS = 2500  # ours: leaves room for instructions and demonstrations in a 4,096 window
@@ -86,6 +87,20 @@ class Program(dspy.Module):
                 )
         self.reading_tokens = reading_tokens
 
+    def with_rules(self, rules: RuleBase) -> Self:
+        """A copy that settles conflicts by other rules; this program stays as it is.
+
+        Raises:
+            InputError: The program has no rule base.
+        """
+        copy: Self = self.deepcopy()
+        bases = [p for _, p in copy.named_parameters() if isinstance(p, RuleBase)]
+        if not bases:
+            raise InputError(f"{self.name} has no rules: choose a program with a rule base.")
+        for base in bases:
+            base.load_state(rules.dump_state())
+        return copy
+
     def steps(self, case: Case) -> Steps[Verdict]:
         """The algorithm: yields waves of calls, returns the verdict (see `steps.py`)."""
         raise NotImplementedError(f"{type(self).__name__} defines no steps.")
@@ -137,7 +152,7 @@ class Program(dspy.Module):
             as_question(question), checked, as_of(date), self.reading_tokens, meter, self.lms
         )
         clock = Clock()
-        with metered(meter), dspy.context(adapter=_channel()):
+        with metered(meter), dspy.context(adapter=channel()):
             yield case, Driver(self.lms, clock)
 
     def _prediction(self, case: Case, clock: Clock, verdict: Verdict) -> dspy.Prediction:
@@ -180,7 +195,7 @@ def as_of(date: Any) -> str:
         raise InputError(f"date is {date!r}: give an ISO date such as 2026-01-31.") from None
 
 
-def _channel() -> dspy.Adapter:
+def channel() -> dspy.Adapter:
     """The caller's adapter, or ours, behind the door that counts and bounds requests."""
     adapter = dspy.settings.adapter
     return adapter if isinstance(adapter, Channel) else Channel(adapter or CompactAdapter())

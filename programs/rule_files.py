@@ -65,6 +65,7 @@ def as_layout(state: Mapping[str, Any]) -> str:
     """
     data = {
         **{key: state[key] for key in _TOP},
+        "history": [{k: v for k, v in change.items() if v} for change in state["history"]],
         "rules": [{k: v for k, v in rule.items() if _is_set(v)} for rule in state["rules"]],
     }
     body = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=88)
@@ -143,7 +144,8 @@ def _fault(error: ValidationError, record: type[Record]) -> str:
 
 
 def _is_set(value: Any) -> bool:
-    return value is not None and value != "" and value is not False and value != 0
+    """A measured share or gain of 0.0 is set; a count of 0 and False are what a reader assumes."""
+    return value is not None and value != "" and not (isinstance(value, int) and value == 0)
 
 
 def _loaded(text: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from .macr import (
     SampleAnswer,
     SynthesizeAnswer,
 )
+from .observer import ProposedRule, ProposeRules, SolvedConflict
 
 __all__ = [
     "AnswerFromDocument",
@@ -35,9 +36,12 @@ __all__ = [
     "JudgeFromKnowledge",
     "JudgeRelevance",
     "OpenConflict",
+    "ProposeRules",
+    "ProposedRule",
     "RecallKnowledge",
     "RelateAnswers",
     "ResolveStepByStep",
     "SampleAnswer",
+    "SolvedConflict",
     "SynthesizeAnswer",
 ]

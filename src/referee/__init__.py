@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         RefereeError,
         WeightsError,
     )
+    from referee.optimizers import InduceRules
     from referee.programs import MACR, Direct, Gate, InContext, PaperMACR, Program, RuleBase, Vote
     from referee.runtime import Budget, Document, Verdict, connect
 
@@ -47,6 +48,7 @@ _HOMES = {
         "RefereeError",
         "WeightsError",
     ),
+    "referee.optimizers": ("InduceRules",),
     "referee.programs": (
         "MACR",
         "Direct",
@@ -72,6 +74,7 @@ __all__ = [
     "Document",
     "Gate",
     "InContext",
+    "InduceRules",
     "InputError",
     "PaperMACR",
     "ParseError",
