@@ -61,12 +61,8 @@ class Induction:
     problems: tuple[str, ...]
 
     def table(self) -> list[dict[str, Any]]:
-        """One entry per candidate: the rule with its numbers, and whether it was kept."""
-        kept = {rule.id for rule in self.matrix.select(self.min_coverage, self.min_support)}
-        return [
-            {**rule.model_dump(mode="json"), "kept": rule.id in kept}
-            for rule in self.matrix.measured()
-        ]
+        """One entry per candidate, see `RuleMatrix.table`."""
+        return self.matrix.table(self.min_coverage, self.min_support)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -172,6 +168,7 @@ class InduceRules(Teleprompter):  # type: ignore[misc,unused-ignore]
 
         Raises:
             InputError: There is no example, or a setting is wrong.
+            BackboneError: No validation example could be answered.
         """
         self._check(valset)
         right = as_right(self.metric, self.passing)
@@ -246,9 +243,14 @@ class InduceRules(Teleprompter):  # type: ignore[misc,unused-ignore]
         )
 
     def _updated(self, base: RuleBase, matrix: RuleMatrix, digest: str) -> RuleBase:
-        """The next version; the same one where nothing changed."""
+        """The next version; the same one where nothing changed.
+
+        A present rule whose runs all failed stays: that is no verdict on it.
+        """
         chosen = matrix.select(self.min_coverage, self.min_support)
-        rules = [*(base.rules if self.own == "keep" else ()), *chosen]
+        unknown = matrix.unmeasured() if self.own == "verify" else ()
+        stay = [r for r in base.rules if self.own == "keep" or r.id in unknown]
+        rules = [*stay, *chosen]
         if rules == base.rules:
             return base
         reason = (

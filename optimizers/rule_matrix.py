@@ -16,7 +16,7 @@ from typing import Any, Protocol, Self
 import dspy
 from pydantic import ValidationError, model_validator
 
-from ..errors import ArtifactError, InputError, RefereeError
+from ..errors import ArtifactError, BackboneError, InputError, RefereeError
 from ..programs.reasoner import NOT_APPLIED
 from ..programs.rules import Interval, Rule, RuleBase
 from ..programs.steps import Progress, listener
@@ -74,7 +74,7 @@ class RuleMatrix(Record):
         return self
 
     def checks(self, min_coverage: float, min_support: float) -> list[RuleCheck | None]:
-        """What the split says about each rule; None for a rule that was measured nowhere.
+        """What the split says about each rule; None for one that only failed where it could fire.
 
         Args:
             min_coverage: delta_cov, in [0, 1].
@@ -91,9 +91,10 @@ class RuleMatrix(Record):
     def _check(
         self, fired: Sequence[Any], correct: Sequence[Any], *minima: float
     ) -> RuleCheck | None:
-        cells = zip(fired, correct, self.baseline, strict=True)
+        cells = list(zip(fired, correct, self.baseline, strict=True))
         known = [cell for cell in cells if None not in cell]
-        if not known:
+        failed = any(fires is None and without is not None for fires, _, without in cells)
+        if not known or (failed and not any(fires for fires, _, _ in known)):
             return None
         fires, right, without = zip(*known, strict=True)
         return verify_rules([fires], [right], *minima, baseline=without)[0]
@@ -115,6 +116,21 @@ class RuleMatrix(Record):
             for rule, check in zip(self.measured(), checks, strict=True)
             if check is not None and check.kept
         ]
+
+    def unmeasured(self) -> list[str]:
+        """Ids of the rules of which nothing is known, because their runs failed."""
+        checks = self.checks(0, 0)
+        return [rule.id for rule, check in zip(self.rules, checks, strict=True) if check is None]
+
+    def table(self, min_coverage: float, min_support: float) -> list[dict[str, Any]]:
+        """One JSON-ready entry per candidate: the rule with its numbers, and whether it is kept.
+
+        Args:
+            min_coverage: delta_cov, in [0, 1].
+            min_support: delta_sup, in [0, 1].
+        """
+        kept = {rule.id for rule in self.select(min_coverage, min_support)}
+        return [{**r.model_dump(mode="json"), "kept": r.id in kept} for r in self.measured()]
 
     def save(self, path: str | Path) -> None:
         """Write it as JSON."""
@@ -192,9 +208,14 @@ def measure(
         rules: The candidates.
         examples: D_val.
         right: Whether a prediction is right; None when that cannot be told.
+
+    Raises:
+        BackboneError: No example could be answered.
+        InputError: The metric says nothing about any example.
     """
     bare = program.with_rules(_alone(program, ()))
     without = run_all([(bare, x) for x in examples], right, "without rules")
+    _require_some(without)
     probes = [program.with_rules(_alone(program, (rule,))) for rule in rules]
     cells = [
         (r, x)
@@ -224,7 +245,8 @@ def run_all(pairs: Sequence[tuple[Ruled, dspy.Example]], right: Right, stage: st
     try:
         for start in range(0, len(pairs), TOGETHER):
             some = pairs[start : start + TOGETHER]
-            runs += fan_out([partial(_run, program, x, right) for program, x in some])
+            done: list[Any] = fan_out([partial(_run, program, x, right) for program, x in some])
+            runs += done
             if told:
                 told(Progress(stage, len(runs), len(pairs)))
     finally:
@@ -289,6 +311,18 @@ def _problem(record: Any) -> str:
     if record.status not in ("ok", "abstained"):
         return str(getattr(record, "explanation", "") or f"A run ended with {record.status}.")
     return next((note for note in record.notes if note.startswith(NOT_APPLIED)), "")
+
+
+def _require_some(runs: Sequence[Run]) -> None:
+    """Without one measured example no rule may be dropped for what it never had a chance at."""
+    if any(run.right is not None for run in runs):
+        return
+    problem = next((run.problem for run in runs if run.problem), "")
+    if problem:
+        raise BackboneError(f"No validation example could be answered: {problem}")
+    raise InputError(
+        "The metric says nothing about any validation example: give right answers (or facts)."
+    )
 
 
 def _fired(run: Run | None, without: Run) -> bool | None:
