@@ -64,7 +64,8 @@ def candidates(
     facts = _facts(observed)
     kept, rejected, merged = list[Rule](), Counter[str](), 0
     number = _highest(taken)
-    for rule in map(_in_its_own_words, proposed):
+    words = {rule.operator: rule for rule in starter_rules().rules if rule.operator}
+    for rule in (_in_words_of(words.get(rule.operator), rule) for rule in proposed):
         reason = fault(rule, facts)
         if reason:
             rejected[reason] += 1
@@ -108,11 +109,10 @@ def says_the_same(one: Rule, other: Rule) -> bool:
     return texts[0] == texts[1] or f_measure("unicode")(*texts) >= ALIKE
 
 
-def _in_its_own_words(rule: Rule) -> Rule:
-    words = next((r for r in starter_rules().rules if r.operator == rule.operator), None)
-    if not rule.operator or words is None:
+def _in_words_of(operator: Rule | None, rule: Rule) -> Rule:
+    if operator is None:
         return rule
-    said = {"condition": words.condition, "resolution": words.resolution}
+    said = {"condition": operator.condition, "resolution": operator.resolution}
     return rule.model_copy(update=said)
 
 

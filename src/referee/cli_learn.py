@@ -71,8 +71,8 @@ def learn(**options: Any) -> None:
     rows, demos = _rows(options, "rows"), _rows(options, "demos")
     gold = {row.question: row.answers for row in (*demos, *rows) if row.answers}
     queued = read_queue(options["queue"], gold) if options["queue"] else None
+    program = _program(options)
     with _connected(options) as observer:
-        program = _program(options, _base(options))
         found = InduceRules(
             options["metric"],
             passes=options["passes"],
@@ -106,8 +106,8 @@ def test_rules(**options: Any) -> None:
     from referee.optimizers.scoring import as_right
 
     examples = [row.as_example() for row in _rows(options, "rows")]
+    program = _program(options)
     with _connected(options):
-        program = _program(options, _base(options))
         measured = measure(program, program.rules.rules, examples, as_right(options["metric"]))
     table = measured.matrix.table(options["min_coverage"], options["min_support"])
     if options["as_json"]:
@@ -137,18 +137,14 @@ def _rows(options: Mapping[str, Any], name: str) -> list[Any]:
     return rows
 
 
-def _base(options: Mapping[str, Any]) -> Any:
+def _program(options: Mapping[str, Any]) -> Any:
+    """The program over the rules to start from: as given, else those of --out, else starters."""
     from referee.cli_rules import load_rules
-
-    out = options.get("out")
-    return load_rules(options["base"] or (out if out and Path(out).exists() else None))
-
-
-def _program(options: Mapping[str, Any], base: Any) -> Any:
     from referee.programs import PROGRAMS
 
+    out = options.get("out")
     build: Any = PROGRAMS[options["program"]]
-    return build(rules=base)
+    return build(rules=load_rules(options["base"] or (out if out and Path(out).exists() else None)))
 
 
 @contextmanager
