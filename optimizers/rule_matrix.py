@@ -21,6 +21,7 @@ from ..programs.reasoner import NOT_APPLIED
 from ..programs.rules import Interval, Rule, RuleBase
 from ..programs.steps import Progress, listener
 from ..runtime.fan_out import fan_out
+from ..runtime.meter import Meter, metered
 from ..runtime.records import Record, Usage
 from .rules import RuleCheck, verify_rules
 
@@ -292,18 +293,17 @@ def _alone(program: Ruled, rules: Sequence[Rule]) -> RuleBase:
 
 
 def _run(program: Ruled, example: dspy.Example, right: Right) -> Run:
+    """One run and its score; what a judge costs counts too, and a judge that fails is no score."""
+    usage, scoring = Usage(), Meter()
     try:
         prediction = program(**example.inputs())
+        record = prediction.get("verdict") or prediction.report
+        usage, problem = record.usage, _problem(record)
+        with metered(scoring):
+            found = None if problem else right(example, prediction)
     except RefereeError as error:
-        return Run(problem=str(error))
-    record = prediction.get("verdict") or prediction.report
-    problem = _problem(record)
-    return Run(
-        conflicts=tuple(record.conflicts),
-        right=None if problem else right(example, prediction),
-        usage=record.usage,
-        problem=problem,
-    )
+        return Run(usage=total([usage, scoring.usage()]), problem=str(error))
+    return Run(tuple(record.conflicts), found, total([usage, scoring.usage()]), problem)
 
 
 def _problem(record: Any) -> str:

@@ -15,7 +15,7 @@ from referee.errors import BackboneError, InputError
 from referee.optimizers import InduceRules, RuleMatrix
 from referee.programs import MACR, PaperMACR, Rule, RuleBase, Vote
 from referee.programs.feedback import Observed, Queue, queue_paused, read_queue
-from referee.runtime import ReplyCache, caching
+from referee.runtime import ReplyCache, caching, current_meter
 from referee.runtime.fake_server import FakeServer
 from referee.runtime.scripted import scripted_lm
 
@@ -120,13 +120,15 @@ def test_the_order_of_sides_is_drawn_and_a_pass_sees_at_most_its_share():
 
 
 def test_a_failing_pass_keeps_the_others():
-    def observer(prompt):
-        failed.append(prompt)
-        if len(failed) == 1:
-            raise RuntimeError("boom")
-        return LATEST
+    asked = []
 
-    failed = []
+    def observer(prompt):
+        if "Type: temporal" in prompt:
+            asked.append(prompt)
+            if len(asked) == 1:
+                raise RuntimeError("boom")
+        return Model().observer(prompt)
+
     found, _ = induce(Model(observer=observer))
     assert by_operator(found)["latest_date"]["kept"]
     assert any(p.startswith("The Observer: The model failed") for p in found.problems)
@@ -184,6 +186,39 @@ def test_the_metric_may_be_a_callable_or_fact_recall():
     assert by_operator(recalled)["latest_date"]["support"] == 1.0
     with pytest.raises(InputError, match="says nothing"):
         induce(Model(), metric="fact_recall")
+
+
+def test_a_judge_that_fails_is_no_score_and_its_requests_are_counted():
+    def metric(example, pred):
+        if "Zandora" in example.question:
+            raise BackboneError("The judge is away.")
+        meter = current_meter()
+        meter.reserve()
+        meter.settle({"total_tokens": 1}, 0.0)
+        scored.append(example)
+        return float(pred.answer in example.answers)
+
+    scored = []
+    found, requests = induce(Model(), metric=metric)
+    assert found.problems == ("The judge is away.",)
+    entry = by_operator(found)["latest_date"]
+    assert (entry["fired"], entry["coverage"]) == (5, pytest.approx(5 / 9))
+    assert found.usage.requests == len(requests) + len(scored)
+
+
+def test_validation_examples_are_never_shown_to_the_observer():
+    model = Model()
+    induce(model)
+    shown = "".join(prompt for part, prompt in model.prompts if part == "observer")
+    assert DEMOS[0].question in shown
+    assert not any(x.question in shown for x in VAL)
+
+
+def test_the_input_stays_as_it_is():
+    program = MACR()
+    before = program.dump_state()
+    induce(Model(), program=program)
+    assert program.dump_state() == before
 
 
 def test_compile_gives_a_copy_with_the_rules_and_leaves_the_rest(tmp_path):
