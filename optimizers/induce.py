@@ -17,6 +17,7 @@ from dspy.teleprompt import Teleprompter
 from ..errors import InputError
 from ..programs.feedback import Observed, queue_paused
 from ..programs.observer import PASSES, SHOWN, Observer, Proposals
+from ..programs.rule_lint import shadowed
 from ..programs.rules import Rule, RuleBase
 from ..runtime.cache import ReplyCache, caching, current_cache
 from ..runtime.records import Usage
@@ -61,8 +62,16 @@ class Induction:
     problems: tuple[str, ...]
 
     def table(self) -> list[dict[str, Any]]:
-        """One entry per candidate, see `RuleMatrix.table`."""
-        return self.matrix.table(self.min_coverage, self.min_support)
+        """One entry per candidate: the rule with its numbers, and whether it is in the base.
+
+        A rule that reaches the thresholds and is not in it would never decide: another one with
+        the same operator always comes first.
+        """
+        kept = {rule.id for rule in self.rules.rules}
+        return [
+            {**entry, "kept": entry["id"] in kept}
+            for entry in self.matrix.table(self.min_coverage, self.min_support)
+        ]
 
     @property
     def record(self) -> dict[str, Any]:
@@ -173,7 +182,7 @@ class InduceRules(Teleprompter):  # type: ignore[misc,unused-ignore]
         self._check(valset)
         right = as_right(self.metric, self.passing)
         with self._staged():
-            runs = run_all([(program, x) for x in trainset], right, "demonstrations")
+            runs = run_all([(program, x) for x in trainset], _unscored, "demonstrations")
             met = [c for x, run in zip(trainset, runs, strict=True) for c in observe(x, run)]
             known = [*(c for c in met if c.right is not None), *conflicts]
             proposals = self._proposals(known)
@@ -243,14 +252,15 @@ class InduceRules(Teleprompter):  # type: ignore[misc,unused-ignore]
         )
 
     def _updated(self, base: RuleBase, matrix: RuleMatrix, digest: str) -> RuleBase:
-        """The next version; the same one where nothing changed.
+        """The next version, without rules that never decide; the same one if nothing changed.
 
         A present rule whose runs all failed stays: that is no verdict on it.
         """
         chosen = matrix.select(self.min_coverage, self.min_support)
         unknown = matrix.unmeasured() if self.own == "verify" else ()
         stay = [r for r in base.rules if self.own == "keep" or r.id in unknown]
-        rules = [*stay, *chosen]
+        idle = [rule.id for rule in shadowed(RuleBase([*stay, *chosen]))]
+        rules = [*stay, *(rule for rule in chosen if rule.id not in idle)]
         if rules == base.rules:
             return base
         reason = (
@@ -274,6 +284,10 @@ def observe(example: dspy.Example, run: Run) -> list[Observed]:
         )
         for conflict in run.conflicts
     ]
+
+
+def _unscored(example: dspy.Example, prediction: dspy.Prediction) -> None:
+    """Demonstrations need no score: their labels tell which side of a conflict is right."""
 
 
 def _problems(runs: Sequence[Run], proposals: Proposals, measured: Measurement) -> tuple[str, ...]:

@@ -167,7 +167,7 @@ def _connected(options: Mapping[str, Any]) -> Iterator[Any]:
 
 def _print_table(table: Sequence[Mapping[str, Any]]) -> None:
     click.echo(
-        f"{'id':<5} {'type':<14} {'how':<26} {'Cov':>5} {'Sup':>5}  {'95 %':<12} {'gain':>6}"
+        f"{'id':<5} {'type':<14} {'how':<26} {'Cov':>5} {'Sup':>5}  {'95 %':<12} {'gain':>6}  kept  resolution"
     )
     for rule in table:
         low, high = rule["interval"] or (None, None)
@@ -175,7 +175,7 @@ def _print_table(table: Sequence[Mapping[str, Any]]) -> None:
         interval = "-" if low is None else f"{low:.2f}-{high:.2f}"
         gain = "-" if rule["gain"] is None else f"{rule['gain']:+.2f}"
         how = rule["operator"] or "in words"
-        kept = "kept" if rule["kept"] else "-"
+        kept = "yes" if rule["kept"] else "no"
         line = f"{rule['id']:<5} {rule['type']:<14} {how:<26} {numbers}  {interval:<12} {gain:>6}"
         click.echo(printable(f"{line}  {kept:<4}  {rule['resolution']}"))
 

@@ -431,7 +431,7 @@ def test_rules_are_learned_from_a_queue_and_a_new_version_is_written(capsys, tmp
         code, shown, err = run(capsys, *args, "--rules", base)
         assert code == 0, err
         assert "R1    temporal       latest_date                 1.00  1.00  0.51-1.00" in shown
-        assert "kept" in shown
+        assert "  yes   Believe the statement with the later date" in shown
         assert "is version 2" in err
         listed = run(capsys, "rules", "list", "--rules", out)[1]
         assert "latest_date                 1.00  1.00" in listed

@@ -15,6 +15,7 @@ from referee.errors import BackboneError, InputError
 from referee.optimizers import InduceRules, RuleMatrix
 from referee.programs import MACR, PaperMACR, Rule, RuleBase, Vote
 from referee.programs.feedback import Observed, Queue, queue_paused, read_queue
+from referee.programs.rules import lint
 from referee.runtime import ReplyCache, caching, current_meter
 from referee.runtime.fake_server import FakeServer
 from referee.runtime.scripted import scripted_lm
@@ -173,6 +174,20 @@ def test_what_becomes_of_the_starter_rules(own, ids):
         assert got[: len(starters)] == starters
     else:
         assert got == ["R12"]  # an id is never given twice
+
+
+def test_a_rule_that_would_never_decide_is_left_out_and_lint_is_content():
+    def observer(prompt):
+        said = {"type": "misinformation", "condition": "c", "operator": "most_independent_sources"}
+        return {"rules": [said]}
+
+    found, _ = induce(Model(observer=observer), program=MACR(), own="verify")
+    twin = next(
+        e for e in found.table() if e["id"] != "R7" and e["support"] == 1.0 and not e["kept"]
+    )
+    assert twin["operator"] == "most_independent_sources"
+    assert [r.id for r in found.rules.rules] == ["R6", "R7"]
+    assert lint(found.rules) == []
 
 
 def test_the_metric_may_be_a_callable_or_fact_recall():
