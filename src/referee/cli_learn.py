@@ -166,9 +166,8 @@ def _connected(options: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _print_table(table: Sequence[Mapping[str, Any]]) -> None:
-    click.echo(
-        f"{'id':<5} {'type':<14} {'how':<26} {'Cov':>5} {'Sup':>5}  {'95 %':<12} {'gain':>6}  kept  resolution"
-    )
+    columns = f"{'id':<5} {'type':<14} {'how':<26} {'Cov':>5} {'Sup':>5}  {'95 %':<12} {'gain':>6}"
+    click.echo(f"{columns}  kept  resolution")
     for rule in table:
         low, high = rule["interval"] or (None, None)
         numbers = f"{share(rule['coverage'])} {share(rule['support'])}"
