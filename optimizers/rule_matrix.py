@@ -134,7 +134,8 @@ class RuleMatrix(Record):
         return [{**r.model_dump(mode="json"), "kept": r.id in kept} for r in self.measured()]
 
     def save(self, path: str | Path) -> None:
-        """Write it as JSON."""
+        """Write it as JSON; the folder is made when missing."""
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_text(self.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
     @classmethod

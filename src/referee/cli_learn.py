@@ -197,6 +197,8 @@ def _say_learned(found: Any, broken: int, out: Path, kept: Path | None) -> None:
         f"{found.proposed} rules proposed, {found.merged} repeat others; turned away: {turned}.",
         f"{out} is version {found.rules.version}" + (f"; the old one is {kept}." if kept else "."),
     ]
+    if not found.rules.rules:
+        lines.append("No rule reaches the thresholds: this base is empty.")
     for line in lines:
         click.echo(printable(line), err=True)
     _say_cost(found.usage, found.problems)

@@ -433,6 +433,7 @@ def test_killed_at_any_point_it_goes_on_without_paying_twice(tmp_path):
 def test_an_outer_cache_is_used(tmp_path):
     with caching(ReplyCache(tmp_path / "outer")):
         induce(Model())
-        found, requests = induce(Model())
+        found, requests = induce(Model(), folder=tmp_path / "new")
+    assert (tmp_path / "new" / "matrix.json").exists()
     assert not requests
     assert found.usage.cached
