@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
+import dspy
 from pydantic import ValidationError
 
 from ..errors import InputError
@@ -88,6 +89,13 @@ class Row:
             roles=tuple(self.roles[i] for i in order if self.roles),
             stated=tuple(self.stated[i] for i in order if self.stated),
         )
+
+    def as_example(self) -> dspy.Example:
+        """The row for a DSPy optimizer: what a program may see as inputs, the gold as labels."""
+        seen = {"question": self.question, "documents": self.documents}
+        seen |= {"date": self.date} if self.date else {}
+        gold = {"answers": list(self.answers), "facts": list(self.facts)}
+        return dspy.Example(id=self.id, **seen, **gold).with_inputs(*seen)
 
 
 def read_rows(path: str | Path, visible: Sequence[str] = VISIBLE) -> list[Row]:

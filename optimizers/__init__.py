@@ -1,5 +1,7 @@
 """Optimizers that compile programs for a backbone."""
 
+from .induce import InduceRules, Induction
+from .rule_matrix import RuleMatrix
 from .rules import RuleCheck, verify_rules
 
-__all__ = ["RuleCheck", "verify_rules"]
+__all__ = ["InduceRules", "Induction", "RuleCheck", "RuleMatrix", "verify_rules"]

@@ -9,6 +9,7 @@ from .evidence_graph import EvidenceGraph
 from .icl import InContext
 from .macr import MACR
 from .macr_paper import PaperMACR
+from .observer import Observer
 from .pair_mining import mine_pairs
 from .rag import StandardRAG
 from .rules import Rule, RuleBase, starter_rules
@@ -30,6 +31,7 @@ __all__ = [
     "EvidenceGraph",
     "Gate",
     "InContext",
+    "Observer",
     "PaperMACR",
     "Program",
     "Rule",

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import dspy
 
@@ -18,6 +18,7 @@ from ..runtime.exchange import channel
 from ..runtime.meter import Budget, Meter, metered, nested_meter
 from ..runtime.passages import fit
 from ..runtime.records import Document, Outcome, Status
+from .rules import RuleBase
 from .steps import Clock, Driver, Steps
 
 READING_TOKENS = 2500  # ours: leaves room for instructions and demonstrations in a 4,096 window
@@ -85,6 +86,20 @@ class Program(dspy.Module):
                     f"{self.name} has no role {role!r}: its roles are {', '.join(self.roles)}."
                 )
         self.reading_tokens = reading_tokens
+
+    def with_rules(self, rules: RuleBase) -> Self:
+        """A copy that settles conflicts by other rules; this program stays as it is.
+
+        Raises:
+            InputError: The program has no rule base.
+        """
+        copy: Self = self.deepcopy()
+        bases = [p for _, p in copy.named_parameters() if isinstance(p, RuleBase)]
+        if not bases:
+            raise InputError(f"{self.name} has no rules: choose a program with a rule base.")
+        for base in bases:
+            base.load_state(rules.dump_state())
+        return copy
 
     def steps(self, case: Case) -> Steps[Any]:
         """The algorithm: yields waves of calls, returns a `Verdict` or `Report` (`steps.py`)."""

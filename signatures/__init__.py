@@ -31,6 +31,7 @@ from .macr import (
     SampleAnswer,
     SynthesizeAnswer,
 )
+from .observer import ProposedRule, ProposeRules, SolvedConflict
 
 __all__ = [
     "AnswerAtLength",
@@ -58,11 +59,14 @@ __all__ = [
     "JudgeRelevance",
     "ListFacts",
     "OpenConflict",
+    "ProposeRules",
+    "ProposedRule",
     "RecallKnowledge",
     "RelateAnswers",
     "RelateClaims",
     "ResolveStepByStep",
     "SampleAnswer",
+    "SolvedConflict",
     "SynthesizeAnswer",
     "WeighClaims",
 ]

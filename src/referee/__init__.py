@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         WeightsError,
     )
     from referee.evaluation import Evaluation, evaluate
+    from referee.optimizers import InduceRules
     from referee.programs import (
         MACR,
         ArbGraph,
@@ -61,6 +62,7 @@ _HOMES = {
         "WeightsError",
     ),
     "referee.evaluation": ("Evaluation", "evaluate"),
+    "referee.optimizers": ("InduceRules",),
     "referee.programs": (
         "MACR",
         "ArbGraph",
@@ -92,6 +94,7 @@ __all__ = [
     "Evaluation",
     "Gate",
     "InContext",
+    "InduceRules",
     "InputError",
     "PaperMACR",
     "ParseError",

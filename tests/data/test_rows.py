@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import dspy
@@ -56,6 +57,15 @@ def test_gold_is_kept_for_scoring(tmp_path):
     (row,) = read_rows(write(tmp_path, ROW))
     assert (row.answers, row.wrong_answers) == (("Austin",), ("SECRETWRONG",))
     assert row.roles == ("SECRETROLE", "SECRETROLE")
+
+
+def test_an_example_of_dspy_shows_a_program_what_the_row_shows(tmp_path):
+    (row,) = read_rows(write(tmp_path, ROW))
+    made = replace(row, date="2024-05-06").as_example()
+    assert set(made.inputs().keys()) == {"question", "documents", "date"}
+    assert (made.answers, made.id) == (["Austin"], "r1")
+    assert "date" not in row.as_example().inputs()  # today, then
+    assert "SECRET" not in str(made.inputs())
 
 
 def test_shuffling_depends_on_seed_and_id_only_and_keeps_roles_in_step(tmp_path):
