@@ -15,10 +15,9 @@ import dspy
 
 from referee.errors import BackboneError, InputError, RefereeError
 from referee.programs import Program
-from referee.programs.failures import failure, redacted
-from referee.programs.steps import CALL_FAILURES
 from referee.runtime import Budget, Meter, Usage, metered
 from referee.runtime.capabilities import identity
+from referee.runtime.failures import CALL_FAILURES, failure, redacted
 from referee.runtime.limits import limiter
 
 T = TypeVar("T")
