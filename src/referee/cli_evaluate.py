@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -25,7 +26,12 @@ FORMATS = ("table", "markdown", "csv", "json")
 @click.command()
 @click.argument("programs", metavar="PROGRAM[,PROGRAM...]")
 @click.option(
-    "--data", required=True, metavar="NAME|FILE", help="A data set, or rows in .jsonl and others."
+    "--data",
+    "sources",
+    required=True,
+    multiple=True,
+    metavar="NAME|FILE",
+    help="A data set, or rows in .jsonl and others; give it again for more.",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many rows.")
 @click.option(
@@ -45,6 +51,9 @@ FORMATS = ("table", "markdown", "csv", "json")
     show_default=True,
     metavar="KIND",
     help="Outside knowledge for all programs: none, field, pool or lm:MODEL[@URL].",
+)
+@click.option(
+    "--judge", metavar="MODEL", help="Judges long answers: fact recall, density, faithfulness, ..."
 )
 @click.option("--out", metavar="DIR", help="Keep the records here, and go on where a run ended.")
 @click.option(
@@ -67,26 +76,52 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     with failed rows as 0. Records go to OUT/PROGRAM.jsonl as they come; a run that was ended goes
     on when it is started again, and asks failed rows again. Exit code 1 when a row failed.
     """
-    from referee.evaluation import evaluate
-    from referee.progress import rows, say
-    from referee.results import printed
-
     names = [name.strip() for name in options["programs"].split(",")]
     unknown = next((name for name in names if name not in PROGRAMS), None)
     if unknown is not None:
         raise click.UsageError(f"There is no program {unknown!r}: choose {', '.join(PROGRAMS)}.")
-    budget = parse_budget(options["budget"])
     lm, lms = connected(options)
+    failed = 0
+    for source, out in _runs(options["sources"], options["out"]):
+        failed = max(failed, _evaluated(names, lm, lms, {**options, "data": source, "out": out}))
+    ctx.exit(failed)
+
+
+def _runs(sources: tuple[str, ...], out: str | None) -> list[tuple[str, str | None]]:
+    """Each data set with the folder of its run; several have one each, by the name of the data.
+
+    Raises:
+        UsageError: Two data sets would share a folder.
+    """
+    if len(sources) == 1 or out is None:
+        return [(source, out) for source in sources]
+    names = [Path(source).stem for source in sources]
+    if len(set(names)) < len(names):
+        raise click.UsageError("Two --data have one name: evaluate them with an --out each.")
+    return [(source, str(Path(out) / name)) for source, name in zip(sources, names, strict=True)]
+
+
+def _evaluated(names: list[str], lm: Any, lms: dict[str, Any], options: dict[str, Any]) -> int:
+    """Evaluate on one data set and print the result; returns the exit code."""
+    from referee.evaluation import evaluate
+    from referee.progress import rows, say
+    from referee.results import printed
+    from referee.scoring import judged, score
+
+    judge = (
+        connected({**options, "lm": options["judge"], "roles": ()})[0] if options["judge"] else None
+    )
     with cached(options), rows() as progress:
         found = evaluate(
             several(names, lms, options),
             options["data"],
             lm=lm,
+            scorer=judged(judge) if judge else score,
             limit=options["limit"],
             seed=options["seed"],
             split=options["split"],
             concurrency=options["concurrency"] or CONCURRENCY,
-            budget=budget,
+            budget=parse_budget(options["budget"]),
             external=options["external"],
             date=options["date"],
             out=options["out"],
@@ -95,7 +130,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
             before=say,
         )
     click.echo(printed(found, options["form"]))
-    ctx.exit(max(exit_code(s.statuses) for s in found.summaries))
+    return max(exit_code(s.statuses) for s in found.summaries)
 
 
 def _is_conflicted(row: Any) -> bool:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+import dspy
+
 from referee.data import Row
 from referee.metrics import containment, exact_match, rouge_l
+from referee.metrics.judges import ResponseJudge
 from referee.programs.vote import ranked_clusters
 from referee.runtime.records import Answer, Document
 
@@ -55,7 +58,7 @@ def score_short(row: Row, result: Mapping[str, Any]) -> Scores:
 
 
 def score_long(row: Row, result: Mapping[str, Any]) -> Scores:
-    """Whether a right answer stands in the text; fact recall needs a judge, and has none here.
+    """Whether a right answer stands in the text; fact recall needs a judge (see `judged`).
 
     Args:
         row: Holds the right answers, if it has any.
@@ -63,6 +66,33 @@ def score_long(row: Row, result: Mapping[str, Any]) -> Scores:
     """
     found = containment(result["text"], row.answers) if row.answers else None
     return {"containment": found, "fact_recall": None}
+
+
+def judged(lm: dspy.BaseLM) -> Scorer:
+    """A scorer that adds what a judge finds in long answers: ArbGraph's Tables 1 and 2.
+
+    Args:
+        lm: The judge's language model; better not the one under test.
+
+    Returns:
+        `score`, and for a long answer of a row with gold facts the measures of `ResponseJudge`
+        (``fact_recall``, ``information_density``, ``faithfulness``, ``hallucination``, ...), None
+        where the judge failed.
+    """
+    judge = ResponseJudge()
+    judge.set_lm(lm)
+
+    def scorer(row: Row, record: Mapping[str, Any]) -> Scores:
+        found, result = score(row, record), record["result"]
+        if "text" not in result or not row.facts:
+            return found
+        texts = [d["text"] for d in result["documents"]]
+        verdict = judge(
+            response=result["text"], documents=texts, question=row.question, facts=list(row.facts)
+        )
+        return {**found, **verdict.measures}
+
+    return scorer
 
 
 def candidates(result: Mapping[str, Any]) -> list[str]:
