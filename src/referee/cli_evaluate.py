@@ -53,7 +53,9 @@ FORMATS = ("table", "markdown", "csv", "json")
     help="Outside knowledge for all programs: none, field, pool or lm:MODEL[@URL].",
 )
 @click.option(
-    "--judge", metavar="MODEL", help="Judges long answers: fact recall, density, faithfulness, ..."
+    "--judge",
+    metavar="MODEL[@URL]",
+    help="Judges long answers: fact recall, density, faithfulness, ...",
 )
 @click.option("--out", metavar="DIR", help="Keep the records here, and go on where a run ended.")
 @click.option(
@@ -108,9 +110,7 @@ def _evaluated(names: list[str], lm: Any, lms: dict[str, Any], options: dict[str
     from referee.results import printed
     from referee.scoring import judged, score
 
-    judge = (
-        connected({**options, "lm": options["judge"], "roles": ()})[0] if options["judge"] else None
-    )
+    judge = _judge(options) if options["judge"] else None
     with cached(options), rows() as progress:
         found = evaluate(
             several(names, lms, options),
@@ -131,6 +131,13 @@ def _evaluated(names: list[str], lm: Any, lms: dict[str, Any], options: dict[str
         )
     click.echo(printed(found, options["form"]))
     return max(exit_code(s.statuses) for s in found.summaries)
+
+
+def _judge(options: dict[str, Any]) -> Any:
+    """The judge's language model, with an address of its own."""
+    model, _, address = options["judge"].partition("@")
+    own = {"lm": model, "api_base": address or None, "fallbacks": (), "roles": ()}
+    return connected({**options, **own})[0]
 
 
 def _is_conflicted(row: Any) -> bool:
