@@ -22,6 +22,7 @@ from referee.results import as_dict, printed
 from referee.runner import rows_in_flight
 from referee.runtime import Budget, ReplyCache, caching
 from referee.runtime.fake_server import FakeServer, Fault
+from referee.scoring import judged
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -551,6 +552,50 @@ def test_the_command_prints_a_table_and_goes_on(capsys, server, asked, tmp_path)
     code, _, err = run(capsys, *args, "--seed", "1")
     assert code == 2
     assert "with seed 0" in err
+
+
+def test_several_data_sets_have_a_folder_each(capsys, server, asked, tmp_path):
+    other = tmp_path / "other.jsonl"
+    write_rows(other, 2)
+    out = tmp_path / "run"
+    code, printed, _ = run(
+        capsys, "evaluate", "direct", *asked, "--data", str(other), "--out", str(out)
+    )
+    assert code == 0
+    assert [line.split(",")[0] for line in printed.splitlines() if "knowledge" in line] == [
+        "rows",
+        "other",
+    ]
+    assert sorted(folder.name for folder in out.iterdir()) == ["other", "rows"]
+    twice = ["--data", str(tmp_path / "deeper" / "rows.jsonl"), "--out", str(out)]
+    code, _, err = run(capsys, "evaluate", "direct", *asked, *twice)
+    assert code == 2
+    assert "one name" in err
+
+
+def _judge_of_two(prompt):
+    """A judge to whom everything about two moons is stated and supported."""
+    if '"facts": ' in prompt:
+        return json.dumps({"facts": ["Planet 0 has two moons."]})
+    found = {"stated": True} if "stated" in prompt else {"label": "supported"}
+    return json.dumps({"verdicts": [{"number": n, **found} for n in (1, 2)]})
+
+
+def test_a_judge_measures_long_answers(server):
+    data = [row(0, answers=(), facts=("Planet 0 has two moons.",)), row(1)]
+
+    def measures(name, verdicts):
+        with FakeServer(lambda r: verdicts(f"{r.system}\n{r.user}")) as other:
+            scorer = judged(served(other, name))
+            return evaluate("rag", data, lm=served(server), scorer=scorer).summaries[0].measures
+
+    found = measures("openai/judge", _judge_of_two)
+    assert found["fact_recall"].mean == 1.0
+    assert found["faithfulness"].mean == 1.0
+    assert found["fact_recall"].n == 1  # the other row has no gold facts
+    assert "fact_recall" not in measures(
+        "openai/other", lambda _: "nonsense"
+    )  # nothing measured: no zero
 
 
 def test_a_failed_row_is_exit_1(capsys, tmp_path):
