@@ -15,7 +15,7 @@ from .arbitration import without_losers
 from .base import READING_TOKENS, Case, Program
 from .claim_arbiter import Arbiter, Arbitrated
 from .claim_nodes import Screened, candidates, screened
-from .composition import Writer, composed, fitting
+from .composition import Writer, composed, fitting, with_settled
 from .evidence_graph import EvidenceGraph
 from .extraction import Extractor, chunked
 from .homonyms import about_homonym
@@ -197,7 +197,8 @@ class ArbGraph(Program):
         reply = yield from self.writer.steps(case, shown, findings.disputed())
         if isinstance(reply, Exception):
             return report(replace(findings, failed=reply))
-        return report(replace(findings, composition=composed(reply.sentences.root, shown)))
+        written = composed(reply.sentences.root, shown)
+        return report(replace(findings, composition=with_settled(written, findings.settled())))
 
 
 def _ungated(ablation: str) -> bool:

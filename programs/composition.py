@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import dspy
@@ -19,6 +19,7 @@ from .wording import content
 
 LONGEST_ANSWER = 1200  # tokens of a reply
 _RESTS = 0.5  # ours: of a sentence's content words, in the claims it rests on
+_SHARE = 0.25  # ours: of them, in each claim that it cites
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Composition:
         citations: One for each sentence, in order.
         repaired: Sentences whose citations were replaced by claims that hold them.
         dropped: Sentences that rest on no claim, or repeat another; they are not in the text.
+        added: Settled claims that the model left out, put first.
         extractive: Whether the claims themselves are shown, for want of a usable sentence.
     """
 
@@ -37,6 +39,7 @@ class Composition:
     citations: tuple[Citation, ...] = ()
     repaired: int = 0
     dropped: tuple[str, ...] = ()
+    added: int = 0
     extractive: bool = False
 
 
@@ -109,15 +112,42 @@ def composed(sentences: Sequence[CitedSentence], claims: Sequence[Claim]) -> Com
         sentence = " ".join(item.sentence.split())
         cited = [claims[n - 1] for n in dict.fromkeys(item.claims) if 1 <= n <= len(claims)]
         sound = len(cited) == len(set(item.claims)) > 0 and rests_on(sentence, cited)
-        basis = cited if sound else _basis(sentence, cited, claims)
+        basis = _sharing(sentence, cited) if sound else _basis(sentence, cited, claims)
         if not basis or any(_same(sentence, other) for other, _ in kept):
             dropped.append(sentence)
             continue
         repaired += not sound
-        kept.append((sentence if sentence[-1] in ".!?。！？।…" else f"{sentence}.", basis))
+        kept.append((_ended(sentence), basis))
     if not kept and claims:
         return _joined([(c.text, [c]) for c in claims], repaired, dropped, extractive=True)
     return _joined(kept, repaired, dropped)
+
+
+def with_settled(found: Composition, settled: Sequence[Claim]) -> Composition:
+    """The text led by the claims that won a contradiction, where no sentence rests on them.
+
+    What was disputed and settled is what the reader must learn; small models leave it out.
+
+    Args:
+        found: The composition.
+        settled: Claims that won, the most credible first.
+    """
+    cited = {id for citation in found.citations for id in citation.claim_ids}
+    missing = [(c.text, [c]) for c in settled if c.id not in cited]
+    if not missing or not found.citations:
+        return found
+    lead = _joined([(_ended(text), basis) for text, basis in missing], 0, ())
+    shift = len(lead.text) + 1
+    moved = [
+        c.model_copy(update={"start": c.start + shift, "end": c.end + shift})
+        for c in found.citations
+    ]
+    return replace(
+        found,
+        text=f"{lead.text} {found.text}",
+        citations=(*lead.citations, *moved),
+        added=len(missing),
+    )
 
 
 def rests_on(sentence: str, claims: Sequence[Claim]) -> bool:
@@ -142,6 +172,16 @@ def _basis(sentence: str, cited: Sequence[Claim], claims: Sequence[Claim]) -> li
         if basis and rests_on(sentence, basis):
             return basis
     return []
+
+
+def _sharing(sentence: str, cited: Sequence[Claim]) -> list[Claim]:
+    """Cited claims without those that a sentence has next to nothing of."""
+    words = content(sentence)
+    return [c for c in cited if len(words & content(c.text)) >= _SHARE * len(words)] or list(cited)
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence[-1] in ".!?。！？।…" else f"{sentence}."
 
 
 def _same(one: str, other: str) -> bool:

@@ -73,6 +73,15 @@ class Findings:
             found.setdefault(b, a)
         return found
 
+    def settled(self) -> list[Claim]:
+        """Validated claims that won every decision about them, the most credible first."""
+        if self.arbitrated is None:
+            return []
+        applied = [d for d in self.arbitrated.arbitration.history if d.applied]
+        won, lost = {d.winner for d in applied}, {_loser(d) for d in applied}
+        found = [c for c in self.judged()[0] if c.id in won - lost]
+        return sorted(found, key=lambda c: -(c.credibility or 0.0))
+
     def _defeats(self) -> dict[str, str]:
         """For each claim that lost a decision, to which and why; the last defeat counts."""
         if self.arbitrated is None:
@@ -143,11 +152,15 @@ def _basis(findings: Findings, validated: list[Claim]) -> str:
     used = {id for c in findings.composition.citations for id in c.claim_ids}
     lost = len(findings.claims.nodes) - len(validated)
     open_pairs = len(findings.arbitrated.arbitration.unresolved) if findings.arbitrated else 0
-    text = f"The answer rests on {len(used)} of {len(validated)} validated claims."
+    text = f"The answer rests on {len(used)} of {_many(len(validated), 'validated claim')}."
     if graph.contradictions:
-        text += f" {len(graph.contradictions)} contradictions: {lost} claims lost"
-        text += f", {open_pairs} stay unresolved." if open_pairs else "."
+        text += f" {_many(len(graph.contradictions), 'contradiction')}: {_many(lost, 'claim')} lost"
+        text += f", {open_pairs} unresolved." if open_pairs else "."
     return text
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _decisions(arbitrated: Arbitrated | None) -> tuple[dict[str, Any], ...]:
@@ -177,6 +190,7 @@ def _counts(findings: Findings) -> dict[str, Any]:
         "contradictions": len(findings.graph.contradictions),
         "rounds": findings.arbitrated.arbitration.rounds if findings.arbitrated else 0,
         "citations_repaired": composition.repaired,
+        "settled_claims_added": composition.added,
         "sentences_dropped": list(composition.dropped),
     }
 
