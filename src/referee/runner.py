@@ -66,8 +66,13 @@ class Progress:
 
 
 def rows_in_flight(concurrency: int) -> int:
-    """How many rows keep ``concurrency`` requests in flight: some are always being written down."""
-    return concurrency + concurrency // 4 + 1
+    """How many rows keep ``concurrency`` requests in flight.
+
+    Some rows are always being written down, and a stage of one request leaves room for others: with
+    64 requests and 100 rows of MACR, twice as many rows reach 92 % of the server's rate, 1.25 times
+    84 %.
+    """
+    return 2 * concurrency
 
 
 def bound(lms: Iterable[dspy.BaseLM], concurrency: int) -> None:
