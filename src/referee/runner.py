@@ -66,8 +66,13 @@ class Progress:
 
 
 def rows_in_flight(concurrency: int) -> int:
-    """How many rows keep ``concurrency`` requests in flight: some are always being written down."""
-    return concurrency + concurrency // 4 + 1
+    """How many rows keep ``concurrency`` requests in flight.
+
+    Some rows are always being written down, and a stage of one request leaves room for others: with
+    64 requests and 100 rows of MACR, twice as many rows reach 92 % of the server's rate, 1.25 times
+    84 %.
+    """
+    return 2 * concurrency
 
 
 def bound(lms: Iterable[dspy.BaseLM], concurrency: int) -> None:
@@ -100,7 +105,7 @@ def in_window(items: Iterable[T], work: Callable[[T], R], width: int) -> Iterato
     """Results in the order in which they are ready; items are taken one by one, as they fit.
 
     Threads, not tasks: measured on one core with 64 requests in flight, dspy's synchronous path
-    takes 2.2 ms a request and its asynchronous one 2.8.
+    took 2.2 ms a request and its asynchronous one 2.8.
 
     Args:
         items: Taken by the thread that iterates, never more than ``width`` ahead of the results.
