@@ -93,13 +93,13 @@ def _take(reply: Reply, part: Chunk, kept: list[Extracted], found: Extraction) -
         found.failures.append((part.document.id, *failure(reply)))
         return None
     texts = list(reply.claims.root)
-    if not reply.complete and len(texts) > 1:
+    if not reply.complete.root and len(texts) > 1:
         texts = texts[:-1]  # where a reply was cut off, its last sentence is cut too
     grounding = ground(texts, part)
     found.ungrounded.extend((text, part.document.id) for text in grounding.ungrounded)
     seen = {claim.text for claim in kept}
     kept.extend(claim for claim in grounding.claims if claim.text not in seen)
-    return None if reply.complete else rest(part, grounding.claims)
+    return None if reply.complete.root else rest(part, grounding.claims)
 
 
 def _about(document: Document, *, first: bool) -> str:
