@@ -63,9 +63,9 @@ def ground(texts: Sequence[str], chunk: Chunk) -> Grounding:
     """
     claims: list[Extracted] = []
     ungrounded: list[str] = []
-    parts = [_Part(span, content(span.text)) for span in sentences(chunk.span.text)]
+    page = _Page(chunk)
     for text in dict.fromkeys(texts):
-        found = _stating(text, parts, chunk)
+        found = page.stating(text)
         if found is None:
             ungrounded.append(text)
         else:
@@ -89,38 +89,46 @@ def rest(chunk: Chunk, claims: Sequence[Extracted]) -> Chunk | None:
     return chunk._replace(span=Span(start, start + len(body), body))
 
 
-class _Part(NamedTuple):
-    span: Span
-    words: frozenset[str]
+class _Page:
+    """A chunk taken apart once."""
 
+    def __init__(self, chunk: Chunk) -> None:
+        self.chunk, self.parts = chunk, sentences(chunk.span.text)
+        self.read = f"{chunk.about} {chunk.span.text}"
+        self.words = [content(part.text) for part in self.parts]
+        self.about = content(chunk.about)
 
-def _stating(claim: str, parts: Sequence[_Part], chunk: Chunk) -> Evidence | None:
-    """The sentence, or the two, that state a claim."""
-    words = content(claim)
-    read = f"{chunk.about} {chunk.span.text}"
-    if not words or not parts or not numbers_stand(claim, read):
-        return None
-    known = _known(claim, chunk) & words
-    shares = [len((part.words | known) & words) / len(words) for part in parts]
-    best = max(range(len(parts)), key=lambda i: shares[i])
-    found = [parts[best]]
-    if shares[best] < _ALMOST and len(parts) > 1:
-        two = max(pairwise(parts), key=lambda pair: len((pair[0].words | pair[1].words) & words))
-        share = len((two[0].words | two[1].words | known) & words) / len(words)
-        if share - shares[best] > 1 / len(words):  # a second sentence must earn its place
-            found = list(two)
-    said = frozenset().union(*(part.words for part in found))
-    evidence = _evidence(found[0].span, found[-1].span, chunk)
-    return (
-        evidence if _holds(said, words, known) and not denies(evidence.text, claim, known) else None
-    )
+    def stating(self, claim: str) -> Evidence | None:
+        """The sentence, or the two, that state a claim."""
+        words = content(claim)
+        if not words or not self.parts or not numbers_stand(claim, self.read):
+            return None
+        known = self._known(claim) & words
+        first, last = self._nearest(words, known)
+        said = frozenset().union(*self.words[first : last + 1])
+        if not _holds(said, words, known):
+            return None
+        offset = self.chunk.span.start
+        start, end = offset + self.parts[first].start, offset + self.parts[last].end
+        text = self.chunk.document.text[start:end]
+        return None if denies(text, claim, known) else Evidence(text=text, start=start, end=end)
 
+    def _known(self, claim: str) -> frozenset[str]:
+        """Words that a sentence may leave out, since they tell what the text is about."""
+        read = frozenset().union(*self.words)
+        named = {t for name in claim_facts(claim).names for t in answer_tokens(name)}
+        return self.about | (read & named)
 
-def _known(claim: str, chunk: Chunk) -> frozenset[str]:
-    """Words of a claim that a sentence may leave out, since they tell what the text is about."""
-    read = content(chunk.span.text)
-    named = frozenset(t for name in claim_facts(claim).names for t in answer_tokens(name))
-    return content(chunk.about) | (named & read)
+    def _nearest(self, words: frozenset[str], known: frozenset[str]) -> tuple[int, int]:
+        """First and last sentence: the nearest one, or two where the second earns its place."""
+        new = words - known
+        shares = [len(said & new) for said in self.words]
+        best = max(range(len(shares)), key=lambda i: shares[i])
+        if shares[best] + len(known) >= _ALMOST * len(words) or len(shares) == 1:
+            return best, best
+        both = [len((a | b) & new) for a, b in pairwise(self.words)]
+        two = max(range(len(both)), key=lambda i: both[i])
+        return (two, two + 1) if both[two] > shares[best] + 1 else (best, best)
 
 
 def _holds(said: frozenset[str], words: frozenset[str], known: frozenset[str]) -> bool:
@@ -128,8 +136,3 @@ def _holds(said: frozenset[str], words: frozenset[str], known: frozenset[str]) -
     if len((said | known) & words) < _STATED * len(words):
         return False
     return len(said & new) >= _SAID * len(new)
-
-
-def _evidence(first: Span, last: Span, chunk: Chunk) -> Evidence:
-    start, end = chunk.span.start + first.start, chunk.span.start + last.end
-    return Evidence(text=chunk.document.text[start:end], start=start, end=end)
