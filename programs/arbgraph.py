@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, get_args
 
 import dspy
 
-from ..errors import InputError
+from ..errors import BudgetExceeded, InputError
 from ..runtime.embedder import Encoder, default_encoder
 from ..runtime.records import Document, Report
 from .arbitration import without_losers
@@ -85,15 +85,13 @@ class ArbGraph(Program):
             names = ", ".join(repr(a) for a in get_args(Ablation) if a)
             raise InputError(f"There is no ablation {ablation!r}: choose one of {names}.")
         chosen = settings or PRESETS[preset]
-        self.settings = SettingsParameter(
-            replace(chosen, gate=0.0) if _ungated(ablation) else chosen
-        )
+        self.settings = SettingsParameter(chosen)
         self.encoder = encoder or default_encoder()
         self.ablation = ablation
         self.extractor = Extractor(focused=chosen.focused)
         paper = preset == "paper"
         asks = True if paper else ask_model
-        self.verifier = Verifier(certain=chosen.certain, ask_model=asks)
+        self.verifier = Verifier(ask_model=asks)
         base = rules if rules is not None else RuleBase([]) if paper else starter_rules()
         self.arbiter = Arbiter(base, ask_model=asks)
         self.writer = Writer()
@@ -111,9 +109,8 @@ class ArbGraph(Program):
     def steps(self, case: Case) -> Steps[Report]:
         """Claims, screening, relations, arbitration, answer."""
         allowance = Allowance(case.meter)
-        documents = self._on_subject(case)
-        chunks = allowance.chunks(chunked(documents))
-        extraction = yield from self.extractor.steps(case, chunks)
+        chunks = allowance.chunks(chunked(self._on_subject(case)))
+        extraction = yield from self.extractor.steps(case, chunks, allowance.reading())
         claims = yield from screened(
             case,
             extraction.claims,
@@ -149,11 +146,8 @@ class ArbGraph(Program):
             return {}
         pairs = candidates(case, claims, self.thresholds(), settings)
         texts = [claim.text for claim in claims.nodes]
-        return (
-            yield from self.verifier.steps(
-                case, texts, pairs, settings.batch, allowance.relations()
-            )
-        )
+        most = allowance.relations()
+        return (yield from self.verifier.steps(case, texts, pairs, settings, most))
 
     def _graph(
         self, claims: Screened, related: Mapping[tuple[int, int], Verified]
@@ -178,6 +172,8 @@ class ArbGraph(Program):
     ) -> Steps[Arbitrated]:
         settings = self.settings.value
         hard = self.ablation == "no soft arbitration"
+        if self.ablation == "no gating":
+            settings = replace(settings, gate=0.0)
         if hard:
             every = max(1, len(graph.contradictions))
             settings = replace(settings, policy="paper", rounds=1, pairs_per_round=every)
@@ -195,11 +191,9 @@ class ArbGraph(Program):
         if not shown:
             return report(findings)
         reply = yield from self.writer.steps(case, shown, findings.disputed())
+        if isinstance(reply, BudgetExceeded):  # what is settled is shown as it is
+            return report(replace(findings, failed=reply, composition=composed([], shown)))
         if isinstance(reply, Exception):
             return report(replace(findings, failed=reply))
         written = composed(reply.sentences.root, shown)
         return report(replace(findings, composition=with_settled(written, findings.settled())))
-
-
-def _ungated(ablation: str) -> bool:
-    return ablation == "no gating"

@@ -20,7 +20,7 @@ from .evidence_graph import EvidenceGraph
 from .failures import failure
 from .operators import apply_rules, open_rules
 from .reasoner import as_rule_text, winner_index
-from .rival_values import corroborates
+from .rival_values import Corroboration
 from .rules import Rule, RuleBase
 from .settings import ArbSettings
 from .steps import Call, Reply, Steps, Wave
@@ -75,8 +75,8 @@ class Arbiter(dspy.Module):
             settings: Step size, bounds and policy.
             most: Requests at most, when a budget bounds them.
         """
-        if not asks_model(self.ask_model, case, self.weigh, "arbiter"):
-            most = 0
+        asking = asks_model(self.ask_model, case, self.weigh, "arbiter")
+        unasked: set[frozenset[str]] = set()
         court = _Court(case, graph, claims, self.rules, self.weigh)
         rounds = arbitration_rounds(
             graph,
@@ -95,10 +95,13 @@ class Arbiter(dspy.Module):
             try:
                 asks = rounds.send(answers) if answers is not None else next(rounds)
             except StopIteration as done:
+                if unasked:
+                    case.meter.spent(f"{len(unasked)} contradictions were not weighed: the budget.")
                 return Arbitrated(done.value, tuple(reasons))
             said = [court.by_rule(ask) for ask in asks]
-            open_asks = [n for n, decision in enumerate(said) if decision is None]
-            affordable = open_asks if most is None else open_asks[:most]
+            open_asks = [n for n, decision in enumerate(said) if decision is None and asking]
+            affordable = open_asks[:most]
+            unasked |= {frozenset(asks[n][:2]) for n in open_asks[len(affordable) :]}
             most = None if most is None else most - len(affordable)
             if affordable:
                 calls = [court.call(asks[n]) for n in affordable]
@@ -125,6 +128,8 @@ class _Court:
         self.origins = origin_of(case.documents)
         in_code = [r for r in rules.rules if not r.operator or r.operator in _OF_CLAIMS]
         self.rules = RuleBase(in_code, authoritative=rules.authoritative)
+        self._corroboration = Corroboration({id: claim.text for id, claim in claims.items()})
+        self._backed: dict[tuple[str, str], list[str]] = {}  # every pair is asked about twice
 
     def by_rule(self, ask: Ask) -> tuple[Answer, str] | None:
         """The decision of the first rule that code can apply; the order of the two is no matter."""
@@ -158,8 +163,7 @@ class _Court:
         index = winner_index(reply.winner)
         if index is None:
             return (None, 0.0), "the model is undecided"
-        confidence = min(max(float(reply.confidence), 0.0), 1.0)
-        return ((ask.a, ask.b)[index], confidence), "the model judged"
+        return ((ask.a, ask.b)[index], reply.confidence.root), "the model judged"
 
     def _sides(self, ask: Ask) -> tuple[Side, Side]:
         one, other = self.claims[ask.a], self.claims[ask.b]
@@ -176,11 +180,12 @@ class _Court:
 
     def _backing(self, claim: Claim, rival: Claim) -> list[str]:
         """Claims that support this one, and those that give its value for the subject of both."""
-        named = self.graph.support_neighbours(claim.id)
-        named += [
-            c.id for c in self.claims.values() if corroborates(c.text, claim.text, rival.text)
-        ]
-        return [id for id in dict.fromkeys(named) if id not in (claim.id, rival.id)]
+        key = claim.id, rival.id
+        if key not in self._backed:
+            named = self.graph.support_neighbours(claim.id)
+            named += self._corroboration.of(claim.text, rival.text)
+            self._backed[key] = [id for id in dict.fromkeys(named) if id not in key]
+        return self._backed[key]
 
     def _sources(self, ids: Sequence[str]) -> int:
         return len({self.origins[d] for id in ids for d in self.claims[id].document_ids})

@@ -50,7 +50,9 @@ def screened(
     thresholds: Thresholds,
     filtering: bool,
 ) -> Steps[Screened]:
-    """Filter by the question (Eq. 1), then align: one node for what says the same.
+    """Align, one node for what says the same (3.2); then filter by the question (Eq. 1).
+
+    In this order a node keeps all who state it: it stays when one of its wordings is near enough.
 
     Args:
         case: The case.
@@ -67,19 +69,16 @@ def screened(
         raise encoded  # without vectors there is no graph
     question, vectors = encoded[0], encoded[1:]
     relevance = vectors @ question
-    kept = [n for n, cosine in enumerate(relevance) if not filtering or cosine >= thresholds.query]
-    left = [n for n in range(len(claims)) if n not in set(kept)]
-    near = [claims[n].text for n in kept]
-    groups = [[kept[i] for i in group] for group in merge(near, vectors[kept], thresholds.merge)]
+    groups = merge(texts[1:], vectors, thresholds.merge)
+    near = [not filtering or relevance[group].max() >= thresholds.query for group in groups]
+    kept = [group for group, stays in zip(groups, near, strict=True) if stays]
+    left = [group for group, stays in zip(groups, near, strict=True) if not stays]
     origins = origin_of(case.documents)
-    ids = (f"c{n}" for n in range(1, len(claims) + 1))
-    nodes = [_node(next(ids), group, claims, relevance, origins) for group in groups]
+    ids = (f"c{n}" for n in range(1, len(groups) + 1))
     off = f"off the question: cosine below {thresholds.query:g}"
-    filtered = [
-        _node(next(ids), [n], claims, relevance, origins).model_copy(update={"reason": off})
-        for n in left
-    ]
-    return Screened(nodes, vectors[[group[0] for group in groups]], filtered)
+    nodes = [_node(next(ids), group, claims, relevance, origins) for group in kept]
+    filtered = [_node(next(ids), group, claims, relevance, origins, off) for group in left]
+    return Screened(nodes, vectors[[group[0] for group in kept]], filtered)
 
 
 def candidates(
@@ -95,8 +94,8 @@ def candidates(
     if not settings.within_document:
         found = [p for p in found if _apart(claims.nodes[p[0]], claims.nodes[p[1]])]
     if len(found) > settings.max_pairs:
-        cut = len(found) - settings.max_pairs
-        case.meter.note(f"{cut} of {len(found)} candidate pairs were cut: max_pairs.")
+        cut, more = len(found) - settings.max_pairs, "at least " * (len(pairs) == _LISTED)
+        case.meter.note(f"{cut} of {more}{len(found)} candidate pairs were cut: max_pairs.")
     return found[: settings.max_pairs]
 
 
@@ -117,6 +116,7 @@ def _node(
     claims: Sequence[Extracted],
     relevance: NDArray[np.float32],
     origins: Mapping[str, int],
+    reason: str = "",
 ) -> Claim:
     places: dict[str, Mention] = {}
     for n in group:
@@ -131,4 +131,5 @@ def _node(
         mentions=tuple(places.values()),
         sources=len({origins[d] for d in places}),
         relevance=round(max(float(relevance[n]) for n in group), 4),
+        reason=reason,
     )

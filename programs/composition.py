@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,14 +13,17 @@ from ..runtime.passages import estimate_tokens
 from ..runtime.records import Citation, Claim
 from ..signatures import CitedSentence, ComposeReport
 from .base import Case
+from .certain_relations import certain_relation
 from .clusters import answer_tokens
-from .quantities import parse_quantities, states_quantity
+from .fidelity import denies, names_stand, numbers_stand
+from .rival_values import rival_values
 from .steps import Call, Reply, Steps, Wave
 from .wording import content
 
 LONGEST_ANSWER = 1200  # tokens of a reply
 _RESTS = 0.5  # ours: of a sentence's content words, in the claims it rests on
 _SHARE = 0.25  # ours: of them, in each claim that it cites
+_MARKS = re.compile(r"\s?\[(?:claims?\s)?\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,20}\]", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -97,9 +101,9 @@ def fitting(claims: Sequence[Claim], max_tokens: int) -> tuple[list[Claim], int]
 def composed(sentences: Sequence[CitedSentence], claims: Sequence[Claim]) -> Composition:
     """The text of the sentences that rest on claims.
 
-    A sentence rests on its cited claims when at least half of its content words and all its
-    numbers stand in them. Citations that do not exist are left out; a sentence that does not rest
-    on what is left gets the claims that it does rest on, else it is dropped.
+    A sentence rests on its cited claims as `rests_on` says. Citations that do not exist are left
+    out; a sentence that does not rest on what is left gets the claims that it does rest on, else
+    it is dropped. Marks such as "[2]" are not part of a sentence.
 
     Args:
         sentences: As the model wrote them, with claim numbers from 1.
@@ -109,7 +113,7 @@ def composed(sentences: Sequence[CitedSentence], claims: Sequence[Claim]) -> Com
     dropped: list[str] = []
     repaired = 0
     for item in sentences:
-        sentence = " ".join(item.sentence.split())
+        sentence = " ".join(_MARKS.sub(" ", item.sentence).split()).replace(" .", ".")
         cited = [claims[n - 1] for n in dict.fromkeys(item.claims) if 1 <= n <= len(claims)]
         sound = len(cited) == len(set(item.claims)) > 0 and rests_on(sentence, cited)
         basis = _sharing(sentence, cited) if sound else _basis(sentence, cited, claims)
@@ -151,15 +155,25 @@ def with_settled(found: Composition, settled: Sequence[Claim]) -> Composition:
 
 
 def rests_on(sentence: str, claims: Sequence[Claim]) -> bool:
-    """Whether claims, with the sentences that state them, hold what a sentence says."""
+    """Whether claims, with the sentences that state them, hold what a sentence says.
+
+    Half of its words, all its numbers and all its names; and it contradicts none of the claims.
+    """
     stated = " ".join(t for c in claims for t in (c.text, *(m.evidence.text for m in c.mentions)))
     words = content(sentence)
     if not words or len(words & content(stated)) < _RESTS * len(words):
         return False
-    digits = {t for t in answer_tokens(sentence) if any(c.isdigit() for c in t)}
-    if digits <= set(answer_tokens(stated)):
+    if not numbers_stand(sentence, stated) or not names_stand(sentence, stated):
+        return False
+    return not any(_contradicts(sentence, claim.text) for claim in claims)
+
+
+def _contradicts(sentence: str, claim: str) -> bool:
+    """Whether code sees that both cannot hold: one negated, or one date or number exchanged."""
+    sure = certain_relation(sentence, claim)
+    if sure is not None and sure.label == "contradiction":
         return True
-    return all(states_quantity(stated, q) for q in parse_quantities(sentence))
+    return denies(sentence, claim) or rival_values(sentence, claim)
 
 
 def _basis(sentence: str, cited: Sequence[Claim], claims: Sequence[Claim]) -> list[Claim]:

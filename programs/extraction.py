@@ -51,23 +51,33 @@ class Extractor(dspy.Module):
         signature = ExtractRelevantClaims if focused else ExtractClaims
         self.extract = dspy.Predict(signature, temperature=0.0, max_tokens=LONGEST_REPLY)
 
-    def steps(self, case: Case, chunks: Sequence[Chunk]) -> Steps[Extraction]:
-        """One wave, and one more for each continuation that is needed."""
+    def steps(
+        self, case: Case, chunks: Sequence[Chunk], most: int | None = None
+    ) -> Steps[Extraction]:
+        """One wave, and one more for each continuation that is needed.
+
+        Args:
+            case: The case.
+            chunks: What to read.
+            most: Requests at most, when a budget bounds them; not fewer than chunks.
+        """
         found = Extraction(chunks=len(chunks))
         grounded: list[list[Extracted]] = [[] for _ in chunks]
         waiting = dict(enumerate(chunks))
         for _ in range(1 + CONTINUATIONS):
-            if not waiting:
+            asked = list(waiting.items())[:most]
+            if not asked:
                 break
-            calls = [self._call(case, part) for part in waiting.values()]
-            replies = yield Wave("claims", calls)
-            waiting = {
-                n: left
-                for (n, part), reply in zip(waiting.items(), replies, strict=True)
-                if (left := _take(reply, part, grounded[n], found)) is not None
-            }
+            most = None if most is None else most - len(asked)
+            replies = yield Wave("claims", [self._call(case, part) for _, part in asked])
+            for (n, part), reply in zip(asked, replies, strict=True):
+                left = _take(case, reply, part, grounded[n], found)
+                if left is None:
+                    del waiting[n]
+                else:
+                    waiting[n] = left
         for part in waiting.values():
-            case.meter.note(f"{part.document.id}: its list of claims was not finished.")
+            _unfinished(case, part, spent=most == 0)
         found.claims = [claim for claims in grounded for claim in claims]
         return found
 
@@ -87,19 +97,33 @@ def chunked(documents: Sequence[Document]) -> list[Chunk]:
     ]
 
 
-def _take(reply: Reply, part: Chunk, kept: list[Extracted], found: Extraction) -> Chunk | None:
+def _take(
+    case: Case, reply: Reply, part: Chunk, kept: list[Extracted], found: Extraction
+) -> Chunk | None:
     """Book one reply; returns what is left to read of its chunk."""
     if isinstance(reply, Exception):
         found.failures.append((part.document.id, *failure(reply)))
         return None
     texts = list(reply.claims.root)
-    if not reply.complete and len(texts) > 1:
+    if not reply.complete.root and len(texts) > 1:
         texts = texts[:-1]  # where a reply was cut off, its last sentence is cut too
     grounding = ground(texts, part)
     found.ungrounded.extend((text, part.document.id) for text in grounding.ungrounded)
     seen = {claim.text for claim in kept}
     kept.extend(claim for claim in grounding.claims if claim.text not in seen)
-    return None if reply.complete else rest(part, grounding.claims)
+    if reply.complete.root or not texts:
+        return None
+    if not grounding.claims:  # where in the text such a list stopped is not known
+        _unfinished(case, part)
+    return rest(part, grounding.claims)
+
+
+def _unfinished(case: Case, part: Chunk, *, spent: bool = False) -> None:
+    note = f"{part.document.id}: a list of its claims was not finished"
+    if spent:
+        case.meter.spent(f"{note}: the budget.")
+    else:
+        case.meter.note(f"{note}.")
 
 
 def _about(document: Document, *, first: bool) -> str:

@@ -122,11 +122,13 @@ def _status(findings: Findings, validated: list[Claim]) -> tuple[Status, str]:
     """The status and one or two sentences: what the answer rests on, or why there is none."""
     if findings.failed is not None:
         status, sentence = failure(findings.failed)
-        return status, f"The claims were settled, but the answer could not be written: {sentence}"
+        shown = " The claims are shown." if findings.composition.text else ""
+        why = f"The claims were settled, but the answer could not be written: {sentence}{shown}"
+        return status, why
     if findings.composition.text:
         return "ok", _basis(findings, validated)
     failures = findings.extraction.failures
-    if failures and len(failures) == findings.extraction.chunks:
+    if failures and not findings.extraction.claims and len(failures) >= findings.extraction.chunks:
         order: tuple[Status, ...] = ("budget", "provider_error", "parse_error")
         worst = next(s for s in order if any(f[1] == s for f in failures))
         return worst, next(f[2] for f in failures if f[1] == worst)
@@ -135,7 +137,8 @@ def _status(findings: Findings, validated: list[Claim]) -> tuple[Status, str]:
 
 def _why_nothing(findings: Findings, validated: list[Claim]) -> str:
     if not findings.extraction.chunks:
-        return "no document has text"
+        given = any(document.text.strip() for document in findings.case.documents)
+        return "all documents are about a homonym" if given else "no document has text"
     if not findings.extraction.claims:
         return "no claim could be read in the documents"
     if not findings.claims.nodes:
@@ -152,7 +155,10 @@ def _basis(findings: Findings, validated: list[Claim]) -> str:
     used = {id for c in findings.composition.citations for id in c.claim_ids}
     lost = len(findings.claims.nodes) - len(validated)
     open_pairs = len(findings.arbitrated.arbitration.unresolved) if findings.arbitrated else 0
-    text = f"The answer rests on {len(used)} of {_many(len(validated), 'validated claim')}."
+    kept = sum(claim.id in used for claim in validated)
+    text = f"The answer rests on {kept} of {_many(len(validated), 'validated claim')}."
+    if len(used) > kept:
+        text = f"{text[:-1]}, and on {len(used) - kept} that lost."
     if graph.contradictions:
         text += f" {_many(len(graph.contradictions), 'contradiction')}: {_many(lost, 'claim')} lost"
         text += f", {open_pairs} unresolved." if open_pairs else "."
@@ -198,6 +204,6 @@ def _counts(findings: Findings) -> dict[str, Any]:
 def _notes(findings: Findings) -> tuple[str, ...]:
     """One note for each failed chunk, and for an answer that had to be put together in code."""
     notes = [f"{document}: {sentence}" for document, _, sentence in findings.extraction.failures]
-    if findings.composition.extractive:
+    if findings.composition.extractive and findings.failed is None:
         notes.append("No sentence of the model rests on the claims: the claims are shown.")
     return tuple(dict.fromkeys(notes))

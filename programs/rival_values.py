@@ -6,6 +6,8 @@ for a verifier that cannot tell relations, as small models cannot (docs/benchmar
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from .agreement import ClaimFacts, claim_facts, has_name
 from .dates import Date
 from .quantities import Quantity, same_quantity
@@ -43,31 +45,49 @@ def rival_values(a: str, b: str) -> bool:
     )
 
 
-def corroborates(other: str, claim: str, rival: str) -> bool:
-    """Tell whether a third claim gives the value of one of two rivals for their subject.
+class Corroboration:
+    """Finds claims that give the value of one of two rivals for the subject of both.
 
-    It names something that both rivals name, gives a date or exact number that `claim` gives and
-    `rival` does not, and none that only `rival` gives.
+    Such a claim names something that both rivals name, gives a date or exact number that the one
+    gives and the other does not, and none that only the other gives.
 
     Args:
-        other: The third claim.
-        claim: The one that it may back.
-        rival: The one that contradicts it.
+        claims: Texts by id.
 
     Example:
-        >>> rivals = "Ghana joined it in 1957.", "Ghana joined it in 1961."
-        >>> corroborates("Ghana has been a member since 1957.", *rivals)
-        True
+        >>> third = Corroboration({"c3": "Ghana has been a member since 1957."})
+        >>> third.of("Ghana joined it in 1957.", "Ghana joined it in 1961.")
+        ['c3']
     """
-    third, mine, its = claim_facts(other), claim_facts(claim), claim_facts(rival)
-    if not any(has_name(third, name) and has_name(its, name) for name in mine.names):
-        return False
-    own, foreign = _values(mine), _values(its)
-    alone = [v for v in own if not any(_same(v, w) for w in foreign)]
-    opposed = [w for w in foreign if not any(_same(v, w) for v in own)]
-    told = _values(third)
-    backs = any(_same(v, t) for v in alone for t in told)
-    return backs and not any(_same(w, t) for w in opposed for t in told)
+
+    def __init__(self, claims: Mapping[str, str]) -> None:
+        self._claims = claims
+        self._values = {id: _values(claim_facts(text)) for id, text in claims.items()}
+        self._giving: dict[int | str, list[str]] = {}
+        for id, values in self._values.items():
+            for key in dict.fromkeys(map(_key, values)):
+                self._giving.setdefault(key, []).append(id)
+
+    def of(self, claim: str, rival: str) -> list[str]:
+        """Ids of the claims that back `claim` against `rival`."""
+        mine, its = claim_facts(claim), claim_facts(rival)
+        shared = [name for name in mine.names if has_name(its, name)]
+        own, foreign = _values(mine), _values(its)
+        alone = [v for v in own if not any(_same(v, w) for w in foreign)]
+        opposed = [w for w in foreign if not any(_same(v, w) for v in own)]
+        near = dict.fromkeys(id for v in alone for id in self._giving.get(_key(v), ()))
+        return [
+            id
+            for id in (near if shared else ())
+            if any(_same(v, t) for v in alone for t in self._values[id])
+            and not any(_same(w, t) for w in opposed for t in self._values[id])
+            and any(has_name(claim_facts(self._claims[id]), name) for name in shared)
+        ]
+
+
+def _key(value: Date | Quantity) -> int | str:
+    """What equal values have in common."""
+    return value.year if isinstance(value, Date) else value.unit
 
 
 def _values(facts: ClaimFacts) -> list[Date | Quantity]:

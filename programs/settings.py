@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from numbers import Real
+from typing import Any, get_args
 
 from dspy.predict.parameter import Parameter
 
@@ -11,8 +14,10 @@ from ..errors import ArtifactError, InputError
 from .arbitration_rounds import PAPER_ROUNDS, Policy, Schedule
 from .thresholds import Thresholds
 
-_SHARES = ("confidence", "accept", "gate", "prior")
-_COUNTS = ("pairs_per_round", "batch", "max_pairs")
+_SHARES = ("confidence", "accept", "gate")
+_COUNTS = ("pairs_per_round", "batch", "max_pairs", "rounds")
+_FLAGS = ("per_node", "focused", "mismatched", "within_document", "homonyms", "certain")
+_CHOICES = {"policy": get_args(Policy), "schedule": get_args(Schedule)}
 
 
 @dataclass(frozen=True)
@@ -25,14 +30,15 @@ class ArbSettings:
         confidence: tau_conf in [0, 1]: a less sure relation makes no edge. *Paper*: 0.5.
         supports: M, support edges kept. *Paper*: 60. Contradictions are all kept.
         per_node: Whether M holds at each claim (section 3.3.3) instead of for the graph (4.1.4).
-        max_pairs: Candidate pairs verified at most, most similar first; what was cut is reported.
-        batch: Pairs in one request of the verifier.
+        max_pairs: Candidate pairs verified at most, most similar first; what was cut is reported
+            (ours, in both presets: the paper bounds them by tau_sim alone).
+        batch: Pairs in one request of the verifier (ours, in both presets).
         accept: tau_accept in [0, 1]. *Paper*: 0.3.
         step_size: eta > 0. *Paper*: 0.8.
         pairs_per_round: k of ArbGraph, contradictions asked about in a round. *Paper*: 3.
         rounds: T; None: as the policy says.
         gate: Smallest confidence of the arbiter that counts, in [0, 1].
-        prior: p at the start.
+        prior: p at the start, in (0, 1).
         policy: ``settle`` or ``paper`` (see `arbitrate`).
         schedule: ``intensity``, ``hard-first`` or ``easy-first`` (section 4.4.6).
         focused: Whether only claims that bear on the question are extracted. *Paper*: no.
@@ -67,15 +73,37 @@ class ArbSettings:
 
     def __post_init__(self) -> None:
         for name in _SHARES:
-            value = getattr(self, name)
-            if isinstance(value, bool) or not 0 <= value <= 1:
-                raise InputError(f"{name} is {value!r}: give a number from 0 to 1.")
+            self._check(name, "a number from 0 to 1", lambda v: _number(v) and 0 <= v <= 1)
         for name in _COUNTS:
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InputError(f"{name} is {value!r}: give a whole number of at least 1.")
-        if isinstance(self.supports, bool) or self.supports < 0:
-            raise InputError(f"supports is {self.supports!r}: give a whole number, 0 or more.")
+            if name != "rounds" or self.rounds is not None:
+                self._check(name, "a whole number of at least 1", lambda v: _whole(v) and v >= 1)
+        for name in _FLAGS:
+            self._check(name, "True or False", lambda v: isinstance(v, bool))
+        for name, known in _CHOICES.items():
+            self._check(name, f"one of {', '.join(known)}", lambda v, known=known: v in known)
+        self._check("supports", "a whole number, 0 or more", lambda v: _whole(v) and v >= 0)
+        self._check("step_size", "a number above 0", lambda v: _number(v) and 0 < v < math.inf)
+        self._check("prior", "a number between 0 and 1", lambda v: _number(v) and 0 < v < 1)
+        self._check("thresholds", "Thresholds with cosines from -1 to 1", _are_cosines)
+
+    def _check(self, name: str, wanted: str, right: Callable[[Any], bool]) -> None:
+        value = getattr(self, name)
+        if not right(value):
+            raise InputError(f"{name} is {value!r}: give {wanted}.")
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _are_cosines(value: Any) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, Thresholds) and all(_number(v) and -1 <= v <= 1 for v in value)
 
 
 DEFAULT = ArbSettings()
@@ -106,26 +134,26 @@ class SettingsParameter(Parameter):  # type: ignore[misc,unused-ignore]
 
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
         """The settings as JSON-ready data."""
-        return asdict(self.value)
+        thresholds = self.value.thresholds
+        return {**asdict(self.value), "thresholds": thresholds and thresholds._asdict()}
 
     def load_state(self, state: dict[str, Any]) -> SettingsParameter:
         """Take saved settings.
 
         Raises:
-            ArtifactError: They are no settings.
+            ArtifactError: They are no settings, or those of a program with another prompt.
         """
         try:
-            known = {f.name for f in fields(ArbSettings)}
-            unknown = sorted(set(state) - known)
-            if unknown:
-                raise InputError(f"{', '.join(unknown)} is no setting")
-            saved = dict(state)
-            thresholds = saved.pop("thresholds", None)
-            self.value = ArbSettings(
-                thresholds=Thresholds(**thresholds) if thresholds else None, **saved
-            )
+            given = state.get("thresholds")
+            loaded = ArbSettings(**{**state, "thresholds": given and Thresholds(**given)})
         except (TypeError, InputError) as error:
             raise ArtifactError(
                 f"The saved settings cannot be used ({error}): save them again."
             ) from None
+        if loaded.focused != self.value.focused:
+            raise ArtifactError(
+                f"The saved program was built with focused={loaded.focused}, which chooses its "
+                "prompt: build it with the same preset or settings before loading."
+            )
+        self.value = loaded
         return self

@@ -22,17 +22,20 @@ class Allowance:
 
     def chunks(self, chunks: Sequence[Chunk]) -> list[Chunk]:
         """The chunks that may be read: the first ones of each document, in turn."""
-        most = self._share(_EXTRACTION, least=1)
+        most = self.reading()
         if most is None or len(chunks) <= most:
             return list(chunks)
-        self.meter.spent()
-        self.meter.note(f"{len(chunks) - most} of {len(chunks)} chunks were not read: the budget.")
+        self.meter.spent(f"{len(chunks) - most} of {len(chunks)} chunks were not read: the budget.")
         seen: dict[str, int] = {}
         turns = []
         for n, part in enumerate(chunks):
             turns.append((seen.get(part.document.id, 0), n))
             seen[part.document.id] = turns[-1][0] + 1
         return [chunks[n] for n in sorted(n for _, n in sorted(turns)[:most])]
+
+    def reading(self) -> int | None:
+        """Requests that reading may take, continued lists included; None when unbounded."""
+        return self._share(_EXTRACTION, least=1)
 
     def relations(self) -> int | None:
         """Requests that the verifier may take; None when unbounded."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -13,6 +14,7 @@ from .base import Case
 from .certain_relations import certain_relation
 from .failures import failure
 from .rival_values import SUSPICION, rival_values
+from .settings import ArbSettings
 from .steps import Call, Reply, Steps, Wave
 
 RelationName = Literal["support", "contradiction", "neutral"]
@@ -41,15 +43,14 @@ class Verifier(dspy.Module):
     """Relates pairs of claims.
 
     Args:
-        certain: Whether pairs that code is sure of are not asked.
         ask_model: Whether the rest goes to the model; else code decides what it can, and rival
             values are suspected contradictions. None: unless the model is an embedded one: those
             are no better than chance at it (docs/benchmarks.md).
     """
 
-    def __init__(self, *, certain: bool = True, ask_model: bool | None = None) -> None:
+    def __init__(self, *, ask_model: bool | None = None) -> None:
         super().__init__()
-        self.certain, self.ask_model = certain, ask_model
+        self.ask_model = ask_model
         self.relate = dspy.Predict(RelateClaims, temperature=0.0)
 
     def steps(
@@ -57,51 +58,46 @@ class Verifier(dspy.Module):
         case: Case,
         texts: Sequence[str],
         pairs: Sequence[IndexPair],
-        batch: int,
+        settings: ArbSettings,
         most: int | None = None,
     ) -> Steps[dict[IndexPair, Verified]]:
-        """One wave of requests with ``batch`` pairs each; pairs left out of a reply once more.
+        """One wave of requests; pairs left out of a reply are asked once more.
 
         Args:
             case: The case.
             texts: Claims.
             pairs: Candidate pairs as indices of ``texts``, the most telling first.
-            batch: Pairs in one request.
+            settings: Pairs in one request (``batch``), and whether pairs that code is sure of are
+                not asked (``certain``).
             most: Requests at most, when a budget bounds them.
 
         Returns:
             Relations of the pairs that could be decided; what is missing was noted.
         """
-        found = self._certain(texts, pairs)
+        batch, found = settings.batch, _certain(texts, pairs) if settings.certain else {}
         if not asks_model(self.ask_model, case, self.relate, "verifier"):
             return _suspected(texts, pairs) | found
         open_pairs = [pair for pair in pairs if pair not in found]
         asked = open_pairs if most is None else open_pairs[: most * batch]
         if len(asked) < len(open_pairs):
             left = len(open_pairs) - len(asked)
-            case.meter.note(f"{left} candidate pairs were not verified: the budget.")
-        for size in (batch, max(1, batch // 2)):  # what a reply left out is asked in halves
-            waiting = [pair for pair in asked if pair not in found]
-            if not waiting or (most is not None and size != batch):
-                break
+            case.meter.spent(f"{left} candidate pairs were not verified: the budget.")
+        lost: dict[IndexPair, str] = {}
+        sizes = (batch, max(1, batch // 2)) if most is None else (batch,)
+        for size in sizes:  # what a reply left out is asked in halves
+            waiting = [pair for pair in asked if pair not in found and pair not in lost]
             batches = [waiting[i : i + size] for i in range(0, len(waiting), size)]
+            if not batches:
+                break
             replies = yield Wave("relations", [self._call(texts, some) for some in batches])
-            lost: set[IndexPair] = set()
             for some, reply in zip(batches, replies, strict=True):
-                found |= _read(case, reply, some, lost)
-            asked = [pair for pair in asked if pair not in lost]
-        unknown = len([pair for pair in asked if pair not in found])
+                found |= _read(reply, some, lost)
+        for sentence, pairs_lost in Counter(lost.values()).items():
+            case.meter.note(f"{pairs_lost} candidate pairs were not verified: {sentence}")
+        unknown = sum(pair not in found and pair not in lost for pair in asked)
         if unknown:
             case.meter.note(f"{unknown} candidate pairs got no readable relation: no edge.")
         return found
-
-    def _certain(
-        self, texts: Sequence[str], pairs: Sequence[IndexPair]
-    ) -> dict[IndexPair, Verified]:
-        if not self.certain:
-            return {}
-        sure = {pair: certain_relation(texts[pair[0]], texts[pair[1]]) for pair in pairs}
-        return {p: Verified(r.label, 1.0, "code") for p, r in sure.items() if r is not None}
 
     def _call(self, texts: Sequence[str], pairs: Sequence[IndexPair]) -> Call:
         items = [
@@ -110,6 +106,11 @@ class Verifier(dspy.Module):
         ]
         bound = {"max_tokens": 40 + _TOKENS_A_PAIR * len(items)}
         return Call(self.relate, {"pairs": items}, bound, role="verifier")
+
+
+def _certain(texts: Sequence[str], pairs: Sequence[IndexPair]) -> dict[IndexPair, Verified]:
+    sure = {pair: certain_relation(texts[pair[0]], texts[pair[1]]) for pair in pairs}
+    return {p: Verified(r.label, 1.0, "code") for p, r in sure.items() if r is not None}
 
 
 def _suspected(texts: Sequence[str], pairs: Sequence[IndexPair]) -> dict[IndexPair, Verified]:
@@ -122,14 +123,13 @@ def _suspected(texts: Sequence[str], pairs: Sequence[IndexPair]) -> dict[IndexPa
 
 
 def _read(
-    case: Case, reply: Reply, pairs: Sequence[IndexPair], lost: set[IndexPair]
+    reply: Reply, pairs: Sequence[IndexPair], lost: dict[IndexPair, str]
 ) -> dict[IndexPair, Verified]:
-    """The relations in one reply; the first for each pair counts."""
+    """The relations in one reply, the first for each pair; of pairs that are lost, why."""
     if isinstance(reply, Exception):
         status, sentence = failure(reply)
         if status != "parse_error":  # asking again would fail again
-            lost.update(pairs)
-            case.meter.note(f"{len(pairs)} candidate pairs were not verified: {sentence}")
+            lost.update(dict.fromkeys(pairs, sentence))
         return {}
     found: dict[IndexPair, Verified] = {}
     for item in reply.relations.root:

@@ -102,9 +102,10 @@ class Meter:
                 return None
             return max(0, self.budget.requests - self._count.requests - self._in_flight)
 
-    def spent(self) -> None:
-        """Say that something was left out because of the budget."""
+    def spent(self, left_out: str) -> None:
+        """Say what was left out because of the budget."""
         self.exhausted = True
+        self.note(left_out)
 
     def settle(self, usage: Mapping[str, Any] | None, cost: float | None) -> None:
         """Book a request that was reserved and has reached the backbone."""

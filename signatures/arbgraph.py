@@ -24,7 +24,31 @@ def as_share(value: Any) -> Any:
     return share / 100 if 1 < share <= 100 else share
 
 
+def as_word(value: Any) -> Any:
+    """A choice in whatever case."""
+    return value.strip(" .").lower() if isinstance(value, str) else value
+
+
+def as_numbers(value: Any) -> list[int]:
+    """The whole numbers in what a model wrote: 1, "1, 2" and ["c1", 2] alike."""
+    return [int(found) for found in re.findall(r"\d{1,6}", str(value))]
+
+
 Share = Annotated[float, pydantic.BeforeValidator(as_share), pydantic.Field(ge=0, le=1)]
+Numbers = Annotated[list[int], pydantic.BeforeValidator(as_numbers)]
+
+
+class Confidence(pydantic.RootModel[Share]):
+    """How sure a model says it is; what is no share is an error, not certainty."""
+
+
+class Complete(pydantic.RootModel[bool]):
+    """Whether a list is complete; only a plain yes counts."""
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _plain_yes(cls, value: Any) -> bool:
+        return str(value).strip(" .").lower() in ("true", "yes", "1")
 
 
 class ClaimTexts(pydantic.RootModel[list[str]]):
@@ -47,7 +71,7 @@ class ExtractClaims(dspy.Signature):
     about: str = dspy.InputField(desc="where the text comes from")
     text: str = dspy.InputField()
     claims: ClaimTexts = dspy.OutputField()
-    complete: bool = dspy.OutputField(default=False)
+    complete: Complete = dspy.OutputField(default=Complete(False))
 
 
 class ExtractRelevantClaims(dspy.Signature):
@@ -63,7 +87,7 @@ class ExtractRelevantClaims(dspy.Signature):
     about: str = dspy.InputField(desc="where the text comes from")
     text: str = dspy.InputField()
     claims: ClaimTexts = dspy.OutputField()
-    complete: bool = dspy.OutputField(default=False)
+    complete: Complete = dspy.OutputField(default=Complete(False))
 
 
 class ClaimPair(pydantic.BaseModel):
@@ -78,7 +102,9 @@ class ClaimRelation(pydantic.BaseModel):
     """What the claims of one pair say about each other."""
 
     pair: int
-    relation: Literal["support", "contradiction", "neutral"]
+    relation: Annotated[
+        Literal["support", "contradiction", "neutral"], pydantic.BeforeValidator(as_word)
+    ]
     confidence: Share = 1.0
 
 
@@ -128,14 +154,14 @@ class WeighClaims(dspy.Signature):
     first: ClaimCase = dspy.InputField()
     second: ClaimCase = dspy.InputField()
     winner: Literal["first", "second", "undecided"] = dspy.OutputField()
-    confidence: float = dspy.OutputField(default=1.0)
+    confidence: Confidence = dspy.OutputField(default=Confidence(1.0))
 
 
 class CitedSentence(pydantic.BaseModel):
     """A sentence of the answer and the numbers of the claims it rests on."""
 
     sentence: str = pydantic.Field(min_length=1)
-    claims: list[int] = []
+    claims: Numbers = []
 
 
 class CitedSentences(pydantic.RootModel[list[CitedSentence]]):
