@@ -23,6 +23,7 @@ class Example:
         documents: The sources.
         answers: Right answers; empty when no source tells.
         wrong_answers: Answers that some source states and that are wrong.
+        facts: What a long answer should state; empty where a short answer is asked.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Example:
     documents: tuple[Document, ...]
     answers: tuple[str, ...]
     wrong_answers: tuple[str, ...]
+    facts: tuple[str, ...] = ()
 
 
 @cache

@@ -1,5 +1,17 @@
-"""Measures of answers, claims and uncertainty."""
+"""Measures of answers, claims and uncertainty.
 
+What asks or imports dspy has its own door: LLM judges in `referee.metrics.judges`, DSPy metrics in
+`referee.metrics.as_dspy`.
+"""
+
+from .abstention import (
+    ReliabilityBin,
+    RiskCoverage,
+    brier_score,
+    expected_calibration_error,
+    reliability_bins,
+    risk_coverage,
+)
 from .containment import containment
 from .exact_match import exact_match
 from .gate import RoutingCounts, auroc, routing_counts, select_threshold
@@ -11,6 +23,7 @@ from .intervals import (
     paired_bootstrap,
     wilson_interval,
 )
+from .label_diagnostics import Diagnosis, label_diagnostics
 from .long_form import (
     f1_at_k,
     fact_precision,
@@ -43,22 +56,28 @@ from .uncertainty import (
 )
 
 __all__ = [
+    "Diagnosis",
     "Interval",
     "PairedComparison",
+    "ReliabilityBin",
+    "RiskCoverage",
     "RoutingCounts",
     "answer_similarity",
     "auroc",
     "bootstrap_interval",
+    "brier_score",
     "cluster_probabilities",
     "containment",
     "count_tokens",
     "discrete_entropy",
     "exact_match",
+    "expected_calibration_error",
     "f1_at_k",
     "fact_precision",
     "fact_recall",
     "factscore",
     "information_density",
+    "label_diagnostics",
     "length_penalty",
     "likelihood_weights",
     "mean_measured",
@@ -71,6 +90,8 @@ __all__ = [
     "rao_entropy",
     "recall_at_k",
     "relevant_snne",
+    "reliability_bins",
+    "risk_coverage",
     "rouge_l",
     "routing_counts",
     "select_threshold",

@@ -2,9 +2,11 @@
 
 from .bootstrap import Bootstrap
 from .compile import OPTIMIZERS, CompileResult, compile_program
-from .examples import METRICS, Metric
+from .induce import InduceRules, Induction
+from .rule_matrix import RuleMatrix
 from .rules import RuleCheck, verify_rules
 from .runs import Optimizer, Run, Score
+from .scoring import METRICS, Metric
 from .searches import Gepa, Mipro
 
 __all__ = [
@@ -13,10 +15,13 @@ __all__ = [
     "Bootstrap",
     "CompileResult",
     "Gepa",
+    "InduceRules",
+    "Induction",
     "Metric",
     "Mipro",
     "Optimizer",
     "RuleCheck",
+    "RuleMatrix",
     "Run",
     "Score",
     "compile_program",

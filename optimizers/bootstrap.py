@@ -17,8 +17,8 @@ import dspy
 from ..programs import Program
 from ..runtime.fan_out import fan_out
 from .demonstrations import Demonstration, choose, demonstration
-from .examples import accepted
 from .runs import Run, chunks
+from .scoring import accepted
 
 DEMONSTRATIONS = 2  # ours: a small model reads 65 tokens a second, and each is read on every call
 PATIENCE = 5  # ours: batches of rows that bring no predictor nearer to its demonstrations
@@ -42,7 +42,8 @@ class Bootstrap:
 
     def estimate(self, run: Run) -> int:
         """One pass over the training set, and one for each exercise of rare branches."""
-        return (1 + len(run.student.exercises())) * run.bound(run.trainset)
+        runs = (run.student, *run.student.exercises())
+        return sum(run.bound(run.trainset, program) for program in runs)
 
     def compile(self, run: Run) -> Program:
         """See `Optimizer.compile`."""

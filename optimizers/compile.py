@@ -1,28 +1,36 @@
-"""Compile a program for a backbone: demonstrations or instructions, scored before and after."""
+"""Compile a program for a backbone: rules, then demonstrations or instructions.
+
+Thresholds come last, since they belong to the prompts they were chosen on: what tunes them takes
+the `CompileResult.program` and the validation set.
+"""
 
 from __future__ import annotations
 
+import copy
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import dspy
 
 from ..data import Row
-from ..errors import InputError
+from ..errors import BackboneError, InputError
 from ..programs import Program
-from ..runtime.adapter import CompactAdapter
+from ..programs.artifact import rules_of
+from ..programs.feedback import queue_paused
 from ..runtime.backbones import display_name
 from ..runtime.cache import ReplyCache, caching, current_cache
-from ..runtime.exchange import Channel
-from ..runtime.meter import Budget, Meter, metered, surrounding_meter
+from ..runtime.exchange import channel
+from ..runtime.meter import Budget, metered, nested_meter
 from ..runtime.records import Usage
 from .bootstrap import Bootstrap
-from .examples import Measure, as_examples, as_metric, fingerprint
+from .examples import as_examples, fingerprint
+from .induce import InduceRules, Induction
 from .runs import Optimizer, Run, Score, as_score, scores, silent, untouched
+from .scoring import Measure, Metric, as_metric
 from .searches import Gepa, Mipro
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {o.name: o for o in (Bootstrap, Mipro, Gepa)}
@@ -40,6 +48,8 @@ class CompileResult:
         before, after: Scores of the given and of the compiled program on the validation set; None
             when nothing could be scored. Only a test set tells what to expect.
         improved: Whether ``program`` is the compiled one.
+        induction: The rules that were proposed and measured; None when none were looked for, or
+            the budget or a failing backbone ended it before all were.
         without_demonstrations: Predictors that got neither demonstrations nor an instruction,
             because no successful run reached them.
         estimate: Upper bound on the requests, told before the first one.
@@ -51,6 +61,7 @@ class CompileResult:
     before: Score | None
     after: Score | None
     improved: bool
+    induction: Induction | None
     without_demonstrations: tuple[str, ...]
     estimate: int
     usage: Usage
@@ -62,8 +73,10 @@ def compile_program(
     trainset: Examples,
     valset: Examples,
     *,
-    metric: str | Measure = "em",
+    metric: str | Measure | Metric = "em",
+    judge: dspy.BaseLM | None = None,
     optimizer: str | Optimizer = "bootstrap",
+    rules: bool | InduceRules = True,
     lm: dspy.BaseLM | None = None,
     teacher_lm: dspy.BaseLM | None = None,
     budget: Budget | None = None,
@@ -71,7 +84,7 @@ def compile_program(
     replies: str | Path | None = None,
     tell: Callable[[str], None] = silent,
 ) -> CompileResult:
-    """Give every predictor of a program demonstrations or instructions, for one backbone.
+    """Give a program rules, and every predictor demonstrations or instructions, for one backbone.
 
     Args:
         program: The program; it is not changed.
@@ -80,7 +93,12 @@ def compile_program(
         valset: Others, to choose by.
         metric: ``em``, ``fact_recall``, or a function of example and prediction that gives a
             number in [0, 1].
+        judge: Another language model that judges which facts a text states, for ``fact_recall``;
+            None: those count whose words stand in it.
         optimizer: ``bootstrap``, ``mipro``, ``gepa``, or one with settings of its own.
+        rules: Whether the program's rule base, if it has one, gets rules that are learnt on
+            ``trainset`` and verified on ``valset``; the present rules stay. With settings of its
+            own: an `InduceRules`, whose metric, observer and seed are those given here.
         lm: The backbone; None for the program's own, else the one dspy is configured with.
         teacher_lm: Another backbone to demonstrate and propose; None for ``lm``.
         budget: Hard bounds on all requests together; at the end of it the best so far is returned.
@@ -95,14 +113,19 @@ def compile_program(
     Raises:
         InputError: An example, the metric or the optimizer is wrong, or there is no backbone.
     """
-    run = _run(program, trainset, valset, metric, lm, teacher_lm, budget, seed, tell)
-    search = _optimizer(optimizer)
+    measured = as_metric(metric, judge)
+    run = _run(program, trainset, valset, measured, lm, teacher_lm, budget, seed, tell)
+    search, induce = _optimizer(optimizer), _inducer(rules, run)
     estimate = search.estimate(run) + 2 * run.bound(run.valset)
+    if induce is not None:
+        estimate += induce.estimate(run.student, run.trainset, run.valset)
     tell(_forecast(estimate, budget))
     if _was_tuned(run.student):
         tell("The program's thresholds were chosen on other prompts: tune them again afterwards.")
     with _stage(run, replies):
-        found = search.compile(run)
+        induction = None if induce is None else _induced(induce, run)
+        ruled = run.student if induction is None else run.student.with_rules(induction.rules)
+        found = search.compile(replace(run, student=ruled))
         before, after = scores(run, run.student, found)
     improved = not _worse(before, after)
     result = CompileResult(
@@ -110,6 +133,7 @@ def compile_program(
         before=as_score(before),
         after=as_score(after),
         improved=improved,
+        induction=induction,
         without_demonstrations=untouched(run.student, found),
         estimate=estimate,
         usage=run.meter.usage(),
@@ -123,7 +147,7 @@ def _run(
     program: Program,
     trainset: Examples,
     valset: Examples,
-    metric: str | Measure,
+    metric: Metric,
     lm: dspy.BaseLM | None,
     teacher_lm: dspy.BaseLM | None,
     budget: Budget | None,
@@ -136,17 +160,16 @@ def _run(
     if backbone is None:
         raise InputError("There is no backbone to compile for: give lm=...")
     examples, held_out = as_examples(trainset, "trainset"), as_examples(valset, "valset")
-    measured = as_metric(metric)
-    measured.check((*examples, *held_out))
+    metric.check((*examples, *held_out))
     return Run(
         student=program.on(None).deepcopy(),
         trainset=examples,
         valset=held_out,
-        metric=measured,
+        metric=metric,
         lm=backbone,
         teacher_lm=teacher_lm or backbone,
         seed=seed,
-        meter=Meter(budget, outer=surrounding_meter()),
+        meter=nested_meter(budget),
         tell=tell,
     )
 
@@ -161,6 +184,35 @@ def _optimizer(optimizer: str | Optimizer) -> Optimizer:
     return OPTIMIZERS[optimizer]()
 
 
+def _inducer(rules: bool | InduceRules, run: Run) -> InduceRules | None:
+    """What looks for rules, with the metric, the observer and the seed of this compilation."""
+    if rules is False:
+        return None
+    if rules_of(run.student) is None:
+        if rules is True:
+            return None
+        raise InputError(f"{run.student.name} has no rule base: leave rules out.")
+    induce = copy.copy(InduceRules(own="keep") if rules is True else rules)
+    induce.metric, induce.observer, induce.seed = run.metric, run.teacher_lm, run.seed
+    return induce
+
+
+def _induced(induce: InduceRules, run: Run) -> Induction | None:
+    """The induction; None when it was not measured to the end: half a table is no verdict."""
+    student: Any = run.student  # it has a rule base
+    try:
+        found = induce.induce(student, run.trainset, run.valset)
+    except BackboneError as error:
+        run.tell(f"rules stay as they are: {error}")
+        return None
+    if run.meter.exhausted:
+        run.tell("rules stay as they are: the budget ended before all candidates were measured")
+        return None
+    kept = sum(entry["kept"] for entry in found.table())
+    run.tell(f"rules: {kept} of {len(found.matrix.rules)} candidates kept")
+    return found
+
+
 def _forecast(estimate: int, budget: Budget | None) -> str:
     bound = f"At most {estimate:,} requests, retries apart"
     if budget is None or budget.requests is None:
@@ -171,19 +223,19 @@ def _forecast(estimate: int, budget: Budget | None) -> str:
 
 
 def _was_tuned(program: Program) -> bool:
-    values = program.thresholds().values()
+    values = program.dump_thresholds().values()
     return any(isinstance(v, Mapping) and bool(v.get("threshold")) for v in values)
 
 
 @contextmanager
 def _stage(run: Run, replies: str | Path | None) -> Iterator[None]:
     """Everything inside goes through one door: cached, counted, on the backbone."""
-    door = Channel(CompactAdapter())
     with (
+        queue_paused(),
         _cache(replies) as cache,
         caching(cache),
         metered(run.meter),
-        dspy.context(lm=run.lm, adapter=door, trace=[]),
+        dspy.context(lm=run.lm, adapter=channel(), trace=[]),
     ):
         yield
 
@@ -215,6 +267,7 @@ def _card(run: Run, search: Optimizer, result: CompileResult) -> dict[str, Any]:
         "optimizer": {"name": search.name, **search.settings()},
         "metric": run.metric.name,
         "seed": run.seed,
+        "rules": None if result.induction is None else result.induction.record,
         "data": {
             "train": {"n": len(run.trainset), "sha256": fingerprint(run.trainset)},
             "validation": {"n": len(run.valset), "sha256": fingerprint(run.valset)},

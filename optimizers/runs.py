@@ -14,7 +14,7 @@ from ..metrics import Interval, bootstrap_interval
 from ..programs import Program
 from ..runtime.fan_out import fan_out
 from ..runtime.meter import Meter
-from .examples import Metric
+from .scoring import Metric
 
 TOGETHER = 4  # examples in flight; the backbone's own limit bounds their requests
 
@@ -44,9 +44,10 @@ class Run:
     meter: Meter
     tell: Callable[[str], None]
 
-    def bound(self, examples: Sequence[dspy.Example]) -> int:
-        """Requests that one pass of the student over examples takes at most."""
-        return sum(self.student.request_bound(example.documents) for example in examples)
+    def bound(self, examples: Sequence[dspy.Example], program: Program | None = None) -> int:
+        """Requests that one scored pass over examples takes at most; None: of the student."""
+        of = (program or self.student).requests
+        return sum(of(x.documents)[1] + self.metric.requests(x) for x in examples)
 
 
 class Optimizer(Protocol):
@@ -118,9 +119,9 @@ def chunks(examples: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 def _score(run: Run, program: Program, example: dspy.Example) -> float | None:
     prediction = program(**example.inputs())
-    failed = getattr(getattr(prediction, "verdict", None), "status", "") == "provider_error"
-    if failed:
-        run.tell(f"not scored: {prediction.verdict.explanation}")
+    outcome = prediction.get("verdict") or prediction.get("report")
+    if outcome.status == "provider_error":
+        run.tell(f"not scored: {outcome.explanation}")
     return run.metric.score(example, prediction)
 
 

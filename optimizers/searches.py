@@ -20,8 +20,7 @@ from dspy.utils.callback import BaseCallback
 
 from ..errors import BudgetExceeded
 from ..programs import Program
-from ..runtime.adapter import CompactAdapter
-from ..runtime.exchange import Channel
+from ..runtime.exchange import channel
 from .bootstrap import DEMONSTRATIONS, Bootstrap
 from .runs import Run
 
@@ -138,7 +137,7 @@ class Gepa:
 
     def estimate(self, run: Run) -> int:
         """Runs of the program that GEPA may start, each at its dearest, and the proposals."""
-        dearest = max(run.student.request_bound(e.documents) for e in (*run.trainset, *run.valset))
+        dearest = max(run.bound([example]) for example in (*run.trainset, *run.valset))
         # It ends a round that it has begun, and asks twice where an instruction is too long.
         runs = self._runs(run) + 2 * MINIBATCH + len(run.valset)
         return runs * dearest + 2 * (runs // MINIBATCH)
@@ -151,7 +150,7 @@ class Gepa:
             reflection_minibatch_size=MINIBATCH,
             reflection_lm=run.teacher_lm,
             instruction_proposer=InstructionProposer(
-                max_chars=LONGEST_INSTRUCTION, adapter=Channel(CompactAdapter())
+                max_chars=LONGEST_INSTRUCTION, adapter=channel()
             ),
             component_selector=_LeastRewritten(),
             use_merge=False,

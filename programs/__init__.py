@@ -1,5 +1,6 @@
-"""DSPy programs: the baselines `direct`, `icl` and `vote`, MACR, and ArbGraph's arbitration."""
+"""DSPy programs: MACR, ArbGraph, and the baselines of both."""
 
+from .arbgraph import ArbGraph
 from .arbitration import Arbitration, arbitrate, eliminate
 from .assessment import Gate
 from .base import Program
@@ -8,25 +9,34 @@ from .evidence_graph import EvidenceGraph
 from .icl import InContext
 from .macr import MACR
 from .macr_paper import PaperMACR
+from .observer import Observer
 from .pair_mining import mine_pairs
+from .rag import StandardRAG
 from .rules import Rule, RuleBase, starter_rules
+from .settings import ArbSettings
 from .vote import Vote
 
-PROGRAMS: dict[str, type[Program]] = {p.name: p for p in (Direct, InContext, MACR, PaperMACR, Vote)}
+PROGRAMS: dict[str, type[Program]] = {
+    p.name: p for p in (ArbGraph, Direct, InContext, MACR, PaperMACR, StandardRAG, Vote)
+}
 """Programs by the name that the command line takes."""
 
 __all__ = [
     "MACR",
     "PROGRAMS",
+    "ArbGraph",
+    "ArbSettings",
     "Arbitration",
     "Direct",
     "EvidenceGraph",
     "Gate",
     "InContext",
+    "Observer",
     "PaperMACR",
     "Program",
     "Rule",
     "RuleBase",
+    "StandardRAG",
     "Vote",
     "arbitrate",
     "eliminate",

@@ -111,8 +111,7 @@ def _relation(found: Any) -> Relation:
 def shown(side: Side) -> str:
     """What a prompt shows of a side: its snippet with its date, cut to a readable length."""
     text = side.snippet if len(side.snippet) <= SNIPPET_CHARS else side.snippet[:SNIPPET_CHARS]
-    dated = next((d.date for d, s in zip(side.documents, side.snippets, strict=True) if s), "")
-    return f"({dated}) {text}" if dated and text else text
+    return f"({side.snippet_date}) {text}" if side.snippet_date and text else text
 
 
 def make_sides(

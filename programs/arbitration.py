@@ -152,6 +152,11 @@ def eliminate(
     """
     every = max(1, len(graph.contradictions))
     once = arbitrate(graph, decide, policy="paper", rounds=1, budget=every, gate=gate, map=map)
+    return without_losers(once, graph)
+
+
+def without_losers(once: Arbitration, graph: EvidenceGraph) -> Arbitration:
+    """The outcome when whoever lost a decision is suppressed, whatever its credibility."""
     lost = {d.b if d.winner == d.a else d.a for d in once.history if d.applied}
     kept = once.credibility.keys() - lost
     return sorted_out(once.credibility, kept, graph.contradictions, once.history, once.rounds)

@@ -122,7 +122,7 @@ def arbitration_rounds(
         raise InputError(f"step_size is {step_size!r}: pass a finite number above 0.")
     if not isinstance(prior, Real) or not 0 < prior < 1:
         raise InputError(f"prior is {prior!r}: pass a number between 0 and 1, neither of them.")
-    limit = _bound(policy, len(graph.contradictions), _positive("budget", budget))
+    limit = most_rounds(policy, len(graph.contradictions), _positive("budget", budget))
     run = _Run(
         settle=policy == "settle",
         accept=in_unit("accept", accept),
@@ -268,7 +268,8 @@ def _context(graph: EvidenceGraph, edge: Contradiction) -> tuple[str, ...]:
     return tuple(dict.fromkeys(graph.support_neighbours(a) + graph.support_neighbours(b)))
 
 
-def _bound(policy: Policy, contradictions: int, budget: int) -> int:
+def most_rounds(policy: Policy, contradictions: int, budget: int) -> int:
+    """Rounds at most when the caller sets no number, given the pairs of one round (``budget``)."""
     return PAPER_ROUNDS if policy == "paper" else 2 * math.ceil(contradictions / budget) + 1
 
 

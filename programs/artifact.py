@@ -46,7 +46,7 @@ def save(program: Program, folder: Path) -> None:
             (folder / RULES).unlink(missing_ok=True)
         else:
             _write(folder / RULES, rules.to_yaml())
-        thresholds = {"encoder": encoder_name(program), **program.thresholds()}
+        thresholds = {"encoder": encoder_of(program), **program.dump_thresholds()}
         _write(folder / THRESHOLDS, as_json(thresholds))
         _write(folder / CARD, as_json(_card(program, folder, thresholds)))
     except OSError as error:
@@ -61,9 +61,9 @@ def rules_of(program: Program) -> RuleBase | None:
     return rules if isinstance(rules, RuleBase) else None
 
 
-def encoder_name(program: Program) -> str:
+def encoder_of(program: Program) -> str:
     """The encoder that thresholds belong to, without the folder it lies in; empty without one."""
-    name = program.encoder
+    name = program.encoder_name
     return Path(name).name if os.path.isabs(name) or Path(name).exists() else name
 
 
@@ -83,7 +83,7 @@ def signatures_of(program: Program) -> dict[str, dict[str, str]]:
     Demonstrations fit ``fields``: names, direction and types. ``wording`` is what a model reads:
     instructions and descriptions.
     """
-    given = {**program.settings(), **program.thresholds()}
+    given = {**program.dump_settings(), **program.dump_thresholds()}
     fresh = type(program).from_settings(given)
     return {
         name: {
@@ -116,7 +116,7 @@ def _card(program: Program, folder: Path, thresholds: Mapping[str, Any]) -> dict
         "schema": SCHEMA,
         "program": program.name,
         "backbone": compiled.pop("backbone", bound),
-        "settings": program.settings(),
+        "settings": program.dump_settings(),
         "parts": [name for name in program.parts if getattr(program, name, None)],
         "thresholds": thresholds,
         "signatures": signatures_of(program),

@@ -177,7 +177,7 @@ class Assessment(dspy.Module):
         return self.tuned.gate
 
     @property
-    def encoder(self) -> str:
+    def encoder_name(self) -> str:
         """The encoder whose cosines the threshold was chosen on; empty without one."""
         if self.gate.relevance != "embedding":
             return ""

@@ -1,4 +1,4 @@
-"""What every program is: a dspy.Module that answers a question from documents with a `Verdict`."""
+"""What every program is: a dspy.Module that answers a question from documents with an `Outcome`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any, ClassVar, Self
 import dspy
 
 from ..errors import InputError
-from ..runtime.adapter import CompactAdapter
 from ..runtime.backbones import display_name
 from ..runtime.documents import as_documents, as_question
-from ..runtime.exchange import Channel
-from ..runtime.meter import Budget, Meter, metered, surrounding_meter
+from ..runtime.exchange import channel
+from ..runtime.meter import Budget, Meter, metered, nested_meter
 from ..runtime.passages import fit
-from ..runtime.records import Document, Status, Verdict
+from ..runtime.records import Document, Outcome, Status
+from .rules import RuleBase
 from .steps import Clock, Driver, Steps
 
 READING_TOKENS = 2500  # ours: leaves room for instructions and demonstrations in a 4,096 window
@@ -76,6 +76,7 @@ class Program(dspy.Module):
 
     name: ClassVar[str]
     needs_documents: ClassVar[bool] = True
+    long_answers: ClassVar[bool] = False  # whether it returns a `Report` instead of a `Verdict`
     roles: ClassVar[tuple[str, ...]] = ("reader",)
     parts: ClassVar[tuple[str, ...]] = ("lms",)
     """Constructor arguments that no file can hold: whoever loads the program gives them again."""
@@ -97,20 +98,41 @@ class Program(dspy.Module):
         self.backbone: dspy.BaseLM | None = None
         self.card: dict[str, Any] = {}
 
-    def steps(self, case: Case) -> Steps[Verdict]:
-        """The algorithm: yields waves of calls, returns the verdict (see `steps.py`)."""
+    def with_rules(self, rules: RuleBase) -> Self:
+        """A copy that settles conflicts by other rules; this program stays as it is.
+
+        Raises:
+            InputError: The program has no rule base.
+        """
+        copy: Self = self.deepcopy()
+        bases = [p for _, p in copy.named_parameters() if isinstance(p, RuleBase)]
+        if not bases:
+            raise InputError(f"{self.name} has no rules: choose a program with a rule base.")
+        for base in bases:
+            base.load_state(rules.dump_state())
+        return copy
+
+    def steps(self, case: Case) -> Steps[Any]:
+        """The algorithm: yields waves of calls, returns a `Verdict` or `Report` (`steps.py`)."""
         raise NotImplementedError(f"{type(self).__name__} defines no steps.")
 
-    def request_bound(self, documents: Sequence[Document]) -> int:
-        """Requests that one question with these documents takes at most, retries apart."""
+    def requests(self, documents: Sequence[Document]) -> tuple[int, int]:
+        """Fewest and most requests that one question with these documents takes, retries apart.
+
+        The most is a bound that holds whatever the model says.
+        """
         raise NotImplementedError(f"{type(self).__name__} defines no bound on its requests.")
 
-    def settings(self) -> dict[str, Any]:
-        """Constructor arguments as JSON-ready data, without `parts`, rules and `thresholds`."""
+    def requests_of_rules(self, documents: Sequence[Document]) -> int:
+        """Of the most `requests`, those that other rules may change; 0 without a rule base."""
+        return 0
+
+    def dump_settings(self) -> dict[str, Any]:
+        """What the constructor was given, JSON-ready, without parts, rules and thresholds."""
         return {"reading_tokens": self.reading_tokens}
 
-    def thresholds(self) -> dict[str, Any]:
-        """Constructor arguments that are tuned, as JSON-ready data.
+    def dump_thresholds(self) -> dict[str, Any]:
+        """What is tuned, as JSON-ready data.
 
         A threshold that holds only under conditions (an equation, a number of samples) is a
         mapping with the key ``threshold`` beside those conditions: loading refuses other ones.
@@ -118,13 +140,13 @@ class Program(dspy.Module):
         return {}
 
     @property
-    def encoder(self) -> str:
+    def encoder_name(self) -> str:
         """Name of the encoder that thresholds on cosines belong to; empty without one."""
         return ""
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any], **parts: Any) -> Self:
-        """The program that `settings` and `thresholds`, merged, describe.
+        """The program that `dump_settings` and `dump_thresholds`, merged, describe.
 
         Args:
             settings: As those methods give them.
@@ -175,14 +197,14 @@ class Program(dspy.Module):
             budget: Bounds on what this call may cost.
 
         Returns:
-            A Prediction with ``answer`` (str) and ``verdict`` (`Verdict`).
+            A Prediction with ``answer`` (str) and ``verdict`` (`Verdict`) or ``report`` (`Report`).
 
         Raises:
             InputError: The question, a document or the date is wrong.
         """
         with self._staged(question, documents, date, budget) as (case, driver):
-            verdict = driver.run(self.steps(case))
-            return self._prediction(case, driver.clock, verdict)
+            outcome = driver.run(self.steps(case))
+            return self._prediction(case, driver.clock, outcome)
 
     async def aforward(
         self,
@@ -193,27 +215,27 @@ class Program(dspy.Module):
     ) -> dspy.Prediction:
         """The twin of `forward` for coroutines; the same steps give the same verdict."""
         with self._staged(question, documents, date, budget) as (case, driver):
-            verdict = await driver.arun(self.steps(case))
-            return self._prediction(case, driver.clock, verdict)
+            outcome = await driver.arun(self.steps(case))
+            return self._prediction(case, driver.clock, outcome)
 
     @contextmanager
     def _staged(
         self, question: Any, documents: Any, date: Any, budget: Budget | None
     ) -> Iterator[tuple[Case, Driver]]:
         checked = as_documents(documents) if self.needs_documents or documents else []
-        meter = Meter(budget, outer=surrounding_meter())
+        meter = nested_meter(budget)
         case = Case(
             as_question(question), checked, as_of(date), self.reading_tokens, meter, self.lms
         )
         clock = Clock()
         bound = {} if self.backbone is None else {"lm": self.backbone}
-        with metered(meter), dspy.context(adapter=_channel(), **bound):
+        with metered(meter), dspy.context(adapter=channel(), **bound):
             yield case, Driver(self.lms, clock)
 
-    def _prediction(self, case: Case, clock: Clock, verdict: Verdict) -> dspy.Prediction:
+    def _prediction(self, case: Case, clock: Clock, outcome: Outcome) -> dspy.Prediction:
         lm = dspy.settings.lm
         total = time.perf_counter() - clock.started
-        complete = verdict.model_copy(
+        complete = outcome.model_copy(
             update={
                 "question": case.question,
                 "program": self.name,
@@ -221,17 +243,17 @@ class Program(dspy.Module):
                 "date": case.date,
                 "documents": tuple(case.documents),
                 "usage": case.meter.usage(),
-                "status": _status(verdict, case.meter),
+                "status": _status(outcome, case.meter),
                 "timings": {k: round(v, 4) for k, v in {**clock.seconds, "total": total}.items()},
-                "notes": (*verdict.notes, *case.meter.notes),
+                "notes": (*outcome.notes, *case.meter.notes),
             }
         )
-        return dspy.Prediction(answer=complete.answer, verdict=complete)
+        return dspy.Prediction(**complete.fields())
 
 
-def _status(verdict: Verdict, meter: Meter) -> Status:
-    """The verdict's own status, unless a request was refused for want of budget."""
-    return "budget" if meter.exhausted and not verdict.status.endswith("error") else verdict.status
+def _status(outcome: Outcome, meter: Meter) -> Status:
+    """The outcome's own status, unless a request was refused for want of budget."""
+    return "budget" if meter.exhausted and not outcome.status.endswith("error") else outcome.status
 
 
 def as_of(date: Any) -> str:
@@ -248,9 +270,3 @@ def as_of(date: Any) -> str:
         return datetime.date.fromisoformat(date).isoformat()
     except (TypeError, ValueError):
         raise InputError(f"date is {date!r}: give an ISO date such as 2026-01-31.") from None
-
-
-def _channel() -> dspy.Adapter:
-    """The caller's adapter, or ours, behind the door that counts and bounds requests."""
-    adapter = dspy.settings.adapter
-    return adapter if isinstance(adapter, Channel) else Channel(adapter or CompactAdapter())

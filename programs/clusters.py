@@ -40,7 +40,7 @@ _TOKEN = re.compile(
 _POSSESSIVE = re.compile(r"(?<=\w)['’]s\b", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ARTICLES = frozenset({"a", "an", "the"})
-_NEGATIONS = _words(
+NEGATIONS = _words(
     "not no never none neither nor without cannot cant dont doesnt didnt isnt wasnt arent"
     " werent wont wouldnt hasnt havent hadnt couldnt nobody nothing"
     " 不 没 沒 非 未 无 無 لا ليس لم لن"
@@ -226,7 +226,7 @@ _CORE = re.compile(
     r"|(?:in|at|on|by|from)\s)",
     re.IGNORECASE,
 )
-_VETO = _words(
+VETO = _words(
     "formerly former previously once longer used planned plans proposed will might may or if"
 )
 # Longer texts are compared by equality only.
@@ -249,7 +249,7 @@ class _Form:
 
     @cached_property
     def negated(self) -> bool:
-        return any(token in _NEGATIONS for token in self.tokens)
+        return any(token in NEGATIONS for token in self.tokens)
 
     @property
     def quantities(self) -> list[Quantity]:
@@ -414,9 +414,7 @@ def _narrowed(general: list[str], specific: list[str]) -> bool:
     return (
         bool(general and extra)
         and specific[-len(general) :] == general
-        and not any(
-            t in _MODIFIERS or t in _NEGATIONS or t in _FUNCTION or t in _VETO for t in extra
-        )
+        and not any(t in _MODIFIERS or t in NEGATIONS or t in _FUNCTION or t in VETO for t in extra)
     )
 
 
@@ -666,7 +664,7 @@ def _differ_as_dates(one: _Form, other: _Form) -> bool:
 def _cores(form: _Form) -> Iterator[_Form]:
     match = _CORE.match(form.text.strip())
     rest = form.text.strip()[match.end() :].strip(" .\"'“”") if match else ""
-    if rest and form.negated == _form(rest).negated and not _VETO & set(form.tokens):
+    if rest and form.negated == _form(rest).negated and not VETO & set(form.tokens):
         yield _form(rest)
 
 

@@ -234,6 +234,8 @@ def _conflict(found: Findings, pair: Pair, judgment: Judgment) -> Mapping[str, A
         "type": pair.relation.type,
         "answers": [s.answer for s in sides],
         "snippets": [s.snippet for s in sides],
+        "dates": [s.snippet_date for s in sides],
+        "sources": [s.sources for s in sides],
         "offsets": [_offsets(s) for s in sides],
         "documents": [[d.id for d in s.documents] or [f"C0 ({s.basic})"] for s in sides],
         "judgment": None if winner is None else found.sides[winner].answer,

@@ -52,6 +52,11 @@ class Side(Record):
         """The first snippet that was found; else the basic context; else empty."""
         return next((s.text for s in self.snippets if s), self.basic_text)
 
+    @property
+    def snippet_date(self) -> str:
+        """The date of the document that holds the first snippet, or empty."""
+        return next((d.date for d, s in zip(self.documents, self.snippets, strict=True) if s), "")
+
 
 class Relation(Record):
     """How the two sides of a pair relate.

@@ -25,9 +25,9 @@ class Direct(Program):
         super().__init__(**settings)
         self.recall = dspy.Predict(AnswerFromMemory, **SHORT_ANSWER)
 
-    def request_bound(self, documents: Sequence[Document]) -> int:
+    def requests(self, documents: Sequence[Document]) -> tuple[int, int]:
         """One request."""
-        return 1
+        return 1, 1
 
     def steps(self, case: Case) -> Steps[Verdict]:
         """One request."""

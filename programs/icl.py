@@ -24,9 +24,9 @@ class InContext(Program):
         super().__init__(**settings)
         self.answer = dspy.Predict(AnswerFromDocuments, **SHORT_ANSWER)
 
-    def request_bound(self, documents: Sequence[Document]) -> int:
+    def requests(self, documents: Sequence[Document]) -> tuple[int, int]:
         """One request."""
-        return 1
+        return 1, 1
 
     def steps(self, case: Case) -> Steps[Verdict]:
         """One request."""

@@ -95,24 +95,24 @@ class MACR(Program):
         """The rule base."""
         return self.reasoner.rules
 
-    def settings(self) -> dict[str, Any]:
-        """See `Program.settings`."""
+    def dump_settings(self) -> dict[str, Any]:
+        """See `Program.dump_settings`."""
         return {
-            **super().settings(),
+            **super().dump_settings(),
             "subject": self.assessment.subject,
             "ablation": self.ablation,
             "ask_model": self.analyzer.ask_model,
             "fallback": self.reasoner.fallback,
         }
 
-    def thresholds(self) -> dict[str, Any]:
+    def dump_thresholds(self) -> dict[str, Any]:
         """The gate: its threshold with the equation, k, relevance and weights it belongs to."""
         return {"gate": asdict(self.assessment.gate)}
 
     @property
-    def encoder(self) -> str:
-        """See `Program.encoder`."""
-        return self.assessment.encoder
+    def encoder_name(self) -> str:
+        """See `Program.encoder_name`."""
+        return self.assessment.encoder_name
 
     @property
     def retriever(self) -> Any:
@@ -132,9 +132,14 @@ class MACR(Program):
         other.reasoner.rules = RuleBase(rule for rule in self.rules.rules if not rule.operator)
         return [other]
 
-    def request_bound(self, documents: Sequence[Document]) -> int:
-        """Answers, assessment, and composition or else Analyzer, rules and fallback."""
-        return len(documents) + self.assessment.request_bound() + 3
+    def requests(self, documents: Sequence[Document]) -> tuple[int, int]:
+        """Only the answers; or assessment too, and composition or Analyzer, rules and fallback."""
+        n = len(documents)
+        return n, n + self.assessment.request_bound() + 3
+
+    def requests_of_rules(self, documents: Sequence[Document]) -> int:
+        """Rules in words and the fallback."""
+        return 2
 
     def steps(self, case: Case) -> Steps[Verdict]:
         """Answers; where they disagree: assessment, conflicts, judgments, conclusion."""

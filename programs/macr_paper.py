@@ -92,22 +92,22 @@ class PaperMACR(Program):
         self.synthesize = dspy.Predict(SynthesizeAnswer, temperature=0.0, max_tokens=250)
         self.step = dspy.Predict(ResolveStepByStep, temperature=0.0, max_tokens=250)
 
-    def settings(self) -> dict[str, Any]:
-        """See `Program.settings`."""
+    def dump_settings(self) -> dict[str, Any]:
+        """See `Program.dump_settings`."""
         return {
-            **super().settings(),
+            **super().dump_settings(),
             "subject": self.assessment.subject,
             "ablation": self.ablation,
         }
 
-    def thresholds(self) -> dict[str, Any]:
+    def dump_thresholds(self) -> dict[str, Any]:
         """The gate: its threshold with the equation, k, relevance and weights it belongs to."""
         return {"gate": asdict(self.assessment.gate)}
 
     @property
-    def encoder(self) -> str:
-        """See `Program.encoder`."""
-        return self.assessment.encoder
+    def encoder_name(self) -> str:
+        """See `Program.encoder_name`."""
+        return self.assessment.encoder_name
 
     @property
     def retriever(self) -> Any:
@@ -125,13 +125,16 @@ class PaperMACR(Program):
         other.assessment = self.assessment.from_memory()
         return [other]
 
-    def request_bound(self, documents: Sequence[Document]) -> int:
-        """Answers, assessment, synthesis; for each pair comparison, snippets, rule, fallback."""
-        n = len(documents)
+    def requests(self, documents: Sequence[Document]) -> tuple[int, int]:
+        """Without C0 and conflicts; or with both, each pair compared, quoted, judged twice."""
+        n, known = len(documents), self.assessment.request_bound()
         if self.ablation == "chain of thought":
-            return self.assessment.request_bound() + n
-        pairs = (n + 1) * n // 2  # C0 is one more context
-        return self.assessment.request_bound() + n + 4 * pairs + 1
+            return n, known + n
+        return n, known + n + 4 * _pairs(n) + 1
+
+    def requests_of_rules(self, documents: Sequence[Document]) -> int:
+        """For each pair a rule and the fallback, and the synthesis."""
+        return 2 * _pairs(len(documents)) + 1
 
     def steps(self, case: Case) -> Steps[Verdict]:
         """Assessment, answers, comparisons, snippets, rules, synthesis."""
@@ -302,6 +305,11 @@ class PaperMACR(Program):
                 trouble = self.queue.add(as_queue_line(case, sides, pair, judgment))
                 if trouble:
                     case.meter.note(trouble)
+
+
+def _pairs(documents: int) -> int:
+    """Pairs of contexts; C0 is one more."""
+    return (documents + 1) * documents // 2
 
 
 def _one_side_each(

@@ -51,25 +51,23 @@ def mine_pairs(
         >>> pairs.tolist(), similarities.round(2).tolist()
         ([[2, 3], [1, 2], [1, 3]], [1.0, 0.800000011920929, 0.800000011920929])
     """
-    table = _table(embeddings)
-    _check_options(threshold, max_pairs)
-    rows = np.flatnonzero(table.any(axis=1))
-    unit = _unit(table, rows)
-    found = _Candidates(threshold, max_pairs)
+    check_options(threshold, max_pairs)
+    unit, rows = unit_rows(embeddings)
+    found = BestPairs(threshold, max_pairs)
     if max_pairs != 0:
         for keys, cosines in _blocks(unit, found):
             found.add(keys, cosines)
     keys, cosines = found.result()
     i, j = np.divmod(keys, max(1, len(rows)))
     if len(keys) <= _RESCORED:
-        cosines = _exact(unit, i, j)
+        cosines = exact_cosines(unit, i, j)
     cosines = np.clip(cosines, -1, 1)
     inside = np.flatnonzero(cosines >= np.float32(threshold))
     best = inside[np.lexsort((keys[inside], -cosines[inside]))][:max_pairs]
     return rows[np.stack([i[best], j[best]], axis=1)], cosines[best]
 
 
-class _Candidates:
+class BestPairs:
     """The pairs found so far, as keys `i * n + j`; with a limit only the best of them."""
 
     def __init__(self, threshold: float, limit: int | None) -> None:
@@ -111,7 +109,7 @@ class _Candidates:
         self.cut = max(self.cut, (float(cut) - 0.5) * _NOISE)
 
 
-def _blocks(unit: Singles, found: _Candidates) -> Iterator[tuple[Keys, Singles]]:
+def _blocks(unit: Singles, found: BestPairs) -> Iterator[tuple[Keys, Singles]]:
     """Pairs i < j not below the cut of the moment, block by block of the upper triangle."""
     n = len(unit)
     buffer = np.empty(min(_BLOCK, n) ** 2, np.float32)
@@ -130,7 +128,7 @@ def _blocks(unit: Singles, found: _Candidates) -> Iterator[tuple[Keys, Singles]]
                 yield (i + top) * n + (j + left), flat[hits]
 
 
-def _exact(unit: Singles, i: Keys, j: Keys) -> Singles:
+def exact_cosines(unit: Singles, i: Keys, j: Keys) -> Singles:
     """The cosines again, in double precision, rounded once at the end."""
     cosines = np.empty(len(i), np.float32)
     for start in range(0, len(i), _BLOCK):
@@ -143,6 +141,13 @@ def _exact(unit: Singles, i: Keys, j: Keys) -> Singles:
 
 def _dots(one: Reals, other: Reals) -> Reals:
     return np.asarray(np.einsum("ij,ij->i", one, other))
+
+
+def unit_rows(embeddings: ArrayLike) -> tuple[Singles, Keys]:
+    """The rows that have a direction, with length 1, and their indices."""
+    table = _table(embeddings)
+    rows = np.flatnonzero(table.any(axis=1))
+    return _unit(table, rows), rows
 
 
 def _unit(table: Table, rows: Keys) -> Singles:
@@ -173,7 +178,8 @@ def _table(embeddings: ArrayLike) -> Table:
     return table
 
 
-def _check_options(threshold: float, max_pairs: int | None) -> None:
+def check_options(threshold: float, max_pairs: int | None) -> None:
+    """Refuse a threshold that is no cosine and a budget that is no count."""
     if not isinstance(threshold, Real) or not -1 <= threshold <= 1:
         raise InputError(f"threshold is {threshold!r}: pass a cosine from -1 to 1.")
     if max_pairs is not None and (not isinstance(max_pairs, Integral) or max_pairs < 0):

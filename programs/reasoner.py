@@ -18,6 +18,8 @@ from .operators import apply_rules, open_rules
 from .rules import Rule, RuleBase
 from .steps import Call, Steps, Wave
 
+NOT_APPLIED = "The Reasoner could not apply the rules"  # begins the note of a verdict
+
 
 class Reasoner(dspy.Module):
     """Settles each conflict with the rules of its type and those for any type.
@@ -78,7 +80,7 @@ class Reasoner(dspy.Module):
         inputs = {"question": case.question, "today": case.date, "conflicts": conflicts}
         (reply,) = yield Wave("reasoner", [Call(self.apply, inputs, role="reasoner")])
         if isinstance(reply, Exception):
-            case.meter.note(f"The Reasoner could not apply the rules: {failure(reply)[1]}")
+            case.meter.note(f"{NOT_APPLIED}: {failure(reply)[1]}")
             return {}
         found = {
             r.conflict - 1: by_model(r, waiting.get(r.conflict - 1, ()))
@@ -177,6 +179,8 @@ def as_queue_line(case: Case, sides: Sequence[Side], pair: Pair, judgment: Judgm
             "type": pair.relation.type,
             "answers": [one.answer, other.answer],
             "snippets": [one.snippet, other.snippet],
+            "dates": [one.snippet_date, other.snippet_date],
+            "sources": [one.sources, other.sources],
             "judgment": judgment.model_dump(),
         },
         ensure_ascii=False,

@@ -20,7 +20,7 @@ from .artifact import (
     STATE,
     THRESHOLDS,
     digest,
-    encoder_name,
+    encoder_of,
     signatures_of,
 )
 from .base import Program
@@ -204,7 +204,7 @@ def _build(
     tuned = {k: v for k, v in saved.thresholds.items() if k != "encoder"}
     try:
         program = kind.from_settings({**saved.card["settings"], **tuned}, **rules, **parts)
-    except (TypeError, RefereeError) as error:
+    except (KeyError, TypeError, RefereeError) as error:
         raise ArtifactError(
             f"{saved.folder} has settings that {name} does not take ({error}): compile it again."
         ) from None
@@ -213,7 +213,7 @@ def _build(
 
 
 def _check_encoder(saved: Saved, program: Program) -> None:
-    own, now = saved.thresholds.get("encoder", ""), encoder_name(program)
+    own, now = saved.thresholds.get("encoder", ""), encoder_of(program)
     if own != now or own != saved.card["thresholds"].get("encoder"):
         raise ArtifactError(
             f"The thresholds of {saved.folder} belong to the encoder {own or 'none'!r} and the "

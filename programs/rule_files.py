@@ -5,6 +5,7 @@ Complete.
 
 import difflib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
@@ -65,10 +66,45 @@ def as_layout(state: Mapping[str, Any]) -> str:
     """
     data = {
         **{key: state[key] for key in _TOP},
+        "history": [{k: v for k, v in change.items() if v} for change in state["history"]],
         "rules": [{k: v for k, v in rule.items() if _is_set(v)} for rule in state["rules"]],
     }
     body = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=88)
     return f"{HEADER}\n{body}"
+
+
+def save_layout(text: str, path: str | Path) -> Path | None:
+    """Write a rules file whole or not at all; what stood there is kept beside it.
+
+    Args:
+        text: What `as_layout` gave.
+        path: Where to; ``rules.yaml`` of version 2 is kept as ``rules.v2.yaml``.
+
+    Returns:
+        Where the old file is kept; None when there was none, or it held the same.
+
+    Raises:
+        InputError: The place cannot be written, or what stands there is no rules file.
+    """
+    path, kept = Path(path), None
+    try:
+        if path.exists() and (old := path.read_text(encoding="utf-8")) != text:
+            kept = _free(path, read_layout(old)["version"], old)
+            kept.write_text(old, encoding="utf-8")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(path.name + ".part")
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be written ({error}): give another file.") from None
+    return kept
+
+
+def _free(path: Path, version: int, text: str) -> Path:
+    """A name for an old version; one that was edited by hand overwrites no other."""
+    numbers = ("", *(f"-{n}" for n in range(2, 1000)))
+    names = (path.with_name(f"{path.stem}.v{version}{n}{path.suffix}") for n in numbers)
+    return next(p for p in names if not p.exists() or p.read_text(encoding="utf-8") == text)
 
 
 def read_layout(text: str) -> dict[str, Any]:
@@ -143,7 +179,8 @@ def _fault(error: ValidationError, record: type[Record]) -> str:
 
 
 def _is_set(value: Any) -> bool:
-    return value is not None and value != "" and value is not False and value != 0
+    """A measured share or gain of 0.0 is set; a count of 0 and False are what a reader assumes."""
+    return value is not None and value != "" and not (isinstance(value, int) and value == 0)
 
 
 def _loaded(text: str) -> dict[str, Any]:

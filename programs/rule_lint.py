@@ -48,6 +48,11 @@ def lint(base: RuleBase) -> list[str]:
     ]
 
 
+def shadowed(base: RuleBase) -> list[Rule]:
+    """Rules that never decide, because one with the same operator always comes first."""
+    return [rule for rule, _ in _shadows(base)]
+
+
 def _alone(base: RuleBase) -> Iterator[tuple[Rule, str]]:
     for rule in base.rules:
         for finding in _of_one(rule):

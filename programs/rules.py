@@ -69,13 +69,18 @@ class Rule(Record):
 
 
 class Revision(Record):
-    """One change of a rule base: which version it made, when, why, and what came and went."""
+    """One change of a rule base: which version it made, when, why, and what came and went.
+
+    Attributes:
+        data: Hash of the data that the rules were measured on, or empty.
+    """
 
     version: int
     date: str
     reason: str
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+    data: str = ""
 
 
 class RuleBase(Parameter):
@@ -133,13 +138,14 @@ class RuleBase(Parameter):
         """
         return sorted((r for r in self.rules if r.type in (type, "any")), key=_precedence)
 
-    def updated(self, rules: Iterable[Rule], reason: str, date: str) -> RuleBase:
+    def updated(self, rules: Iterable[Rule], reason: str, date: str, data: str = "") -> RuleBase:
         """A new version with other rules; this one stays as it is.
 
         Args:
             rules: All rules of the new version.
             reason: Why, one sentence.
             date: When, ISO 8601.
+            data: Hash of the data that the rules were measured on.
 
         Returns:
             The new version. A rule that changed under its id counts as removed and added.
@@ -154,6 +160,7 @@ class RuleBase(Parameter):
             reason=reason,
             added=tuple(rule.id for rule in new if rule not in self.rules),
             removed=tuple(rule.id for rule in self.rules if rule not in new),
+            data=data,
         )
         return RuleBase(
             new,

@@ -19,15 +19,12 @@ from typing import Any, TypeAlias, TypeVar
 
 import dspy
 
-from ..errors import BudgetExceeded, RefereeError
+from ..runtime.failures import CALL_FAILURES
 from ..runtime.fan_out import afan_out, fan_out
 from ..runtime.meter import current_meter
 
 T = TypeVar("T")
 Reply: TypeAlias = Any  # a dspy.Prediction, or the exception that the call failed with
-
-# Failures that belong to one call and are kept as its reply; anything else is a bug and is raised.
-CALL_FAILURES = (dspy.LMError, dspy.AdapterParseError, BudgetExceeded, RefereeError)
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,9 @@ class Vote(Program):
         super().__init__(**settings)
         self.read = dspy.Predict(AnswerFromDocument, **SHORT_ANSWER)
 
-    def request_bound(self, documents: Sequence[Document]) -> int:
+    def requests(self, documents: Sequence[Document]) -> tuple[int, int]:
         """One request per document."""
-        return len(documents)
+        return len(documents), len(documents)
 
     def steps(self, case: Case) -> Steps[Verdict]:
         """One wave: a request per document."""

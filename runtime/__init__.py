@@ -4,7 +4,7 @@ from .backbones import connect
 from .cache import ReplyCache, cache_folder, caching
 from .fan_out import afan_out, fan_out
 from .meter import Budget, Meter, current_meter, metered
-from .records import Alternative, Answer, Document, Evidence, Usage, Verdict
+from .records import Alternative, Answer, Document, Evidence, Outcome, Report, Usage, Verdict
 
 __all__ = [
     "Alternative",
@@ -13,7 +13,9 @@ __all__ = [
     "Document",
     "Evidence",
     "Meter",
+    "Outcome",
     "ReplyCache",
+    "Report",
     "Usage",
     "Verdict",
     "afan_out",

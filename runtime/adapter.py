@@ -206,7 +206,8 @@ def _object(text: str, signature: Any) -> dict[str, Any]:
         known = {n: lower[n.lower()] for n in names if n.lower() in lower}
         if known or len(names) > 1:
             return known
-    return {names[0]: found} if len(names) == 1 and found != "" else {}
+    alone = len(names) == 1 and found != ""
+    return {names[0]: found} if alone or isinstance(found, list) else {}
 
 
 def _coerce(value: Any, annotation: Any) -> Any:

@@ -21,6 +21,7 @@ import dspy
 from dspy.clients._deprecation import adapter_message_call
 
 from ..errors import BudgetExceeded
+from .adapter import CompactAdapter
 from .cache import current_cache, request_key
 from .capabilities import accepted, identity, remember_refusal
 from .limits import Limiter, limiter
@@ -147,6 +148,12 @@ class Channel(dspy.Adapter):
         return await self.inner.acall(door, lm_kwargs, signature, demos, inputs)
 
 
+def channel() -> dspy.Adapter:
+    """The caller's adapter, or ours, behind the door that counts and bounds requests."""
+    adapter = dspy.settings.adapter
+    return adapter if isinstance(adapter, Channel) else Channel(adapter or CompactAdapter())
+
+
 class _Door:
     """Stands in for an LM inside an adapter: the same attributes, but calls go through `ask`."""
 
@@ -232,7 +239,7 @@ class _Request:
         self.meter.reserve()
         probe = _Probe(self.lm)
         try:
-            with probe.listening(), adapter_message_call(self.once, self.messages):
+            with probe.listening(self.once), adapter_message_call(self.once, self.messages):
                 yield sent
         except dspy.LMInvalidRequestError as error:
             if not remember_refusal(self.lm, error, sent):
@@ -312,8 +319,11 @@ class _Probe:
         return self.history[-1].get("cost") if self.history else None
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
+    def listening(self, once: dspy.BaseLM) -> Iterator[None]:
         """Be dspy's usage tracker, and one more module whose history it keeps."""
+        if dspy.settings.max_history_size == 0:
+            # A long run keeps no history, which dspy takes as: tell nobody. The price is in it.
+            once.update_history = self.history.append
         callers = [*(dspy.settings.caller_modules or []), self]
         with dspy.context(usage_tracker=self, caller_modules=callers):
             yield

@@ -52,17 +52,19 @@ class Meter:
     """Counts requests, tokens and dollars of one run, and stops it when the budget is spent.
 
     Args:
-        budget: Bounds of this run; None for none.
-        outer: The meter of a longer run that this one is a part of: it counts and bounds too.
+        budget: Bounds on this run.
+        within: The meter of a larger run that this one is a part of: what is counted here is
+            counted there too, and its budget bounds both.
 
     Attributes:
-        exhausted: Whether a request was refused because the budget is spent.
+        exhausted: Whether a request was refused, or left out, because of the budget.
     """
 
-    def __init__(self, budget: Budget | None = None, outer: Meter | None = None) -> None:
-        self.budget, self.outer = budget or Budget(), outer
+    def __init__(self, budget: Budget | None = None, within: Meter | None = None) -> None:
+        self.budget, self.within = budget or Budget(), within
         self._count = _Count()
         self._in_flight = 0
+        self._stopped = False
         self.exhausted = False
         self._notes: dict[str, None] = {}
         self._lock = threading.Lock()
@@ -79,8 +81,31 @@ class Meter:
                 self.exhausted = True
                 raise BudgetExceeded(f"The budget is spent: {reason}.")
             self._in_flight += 1
-        if self.outer is not None:
-            self._reserve_outside(self.outer)
+        if self.within is not None:
+            try:
+                self.within.reserve()
+            except BudgetExceeded:
+                with self._lock:
+                    self._in_flight -= 1
+                    self.exhausted = True
+                raise
+
+    def stop(self) -> None:
+        """Refuse every further request, as if the budget were spent."""
+        with self._lock:
+            self._stopped = True
+
+    def remaining(self) -> int | None:
+        """Requests that the budget still allows; None when it does not bound them."""
+        with self._lock:
+            if self.budget.requests is None:
+                return None
+            return max(0, self.budget.requests - self._count.requests - self._in_flight)
+
+    def spent(self, left_out: str) -> None:
+        """Say what was left out because of the budget."""
+        self.exhausted = True
+        self.note(left_out)
 
     def settle(self, usage: Mapping[str, Any] | None, cost: float | None) -> None:
         """Book a request that was reserved and has reached the backbone."""
@@ -92,23 +117,23 @@ class Meter:
             self._count.reported += tokens is not None
             self._count.cost += cost or 0.0
             self._count.unpriced += cost is None
-        if self.outer is not None:
-            self.outer.settle(usage, cost)
+        if self.within is not None:
+            self.within.settle(usage, cost)
 
     def settle_cached(self, *, reserved: bool = False) -> None:
         """Book a request that the cache, or an equal request in flight, has answered."""
         with self._lock:
             self._in_flight -= reserved
             self._count.cached += 1
-        if self.outer is not None:
-            self.outer.settle_cached(reserved=reserved)
+        if self.within is not None:
+            self.within.settle_cached(reserved=reserved)
 
     def repaired(self) -> None:
         """Count a reply that was repaired before it could be read."""
         with self._lock:
             self._count.repaired += 1
-        if self.outer is not None:
-            self.outer.repaired()
+        if self.within is not None:
+            self.within.repaired()
 
     def note(self, text: str) -> None:
         """Keep a sentence for the reader of the result, once."""
@@ -132,17 +157,10 @@ class Meter:
                 repaired=c.repaired,
             )
 
-    def _reserve_outside(self, outer: Meter) -> None:
-        try:
-            outer.reserve()
-        except BudgetExceeded:
-            with self._lock:
-                self._in_flight -= 1
-                self.exhausted = True
-            raise
-
     def _spent(self) -> str:
         b, c = self.budget, self._count
+        if self._stopped:
+            return "the run was stopped"
         if b.requests is not None and c.requests + self._in_flight >= b.requests:
             return f"{b.requests} requests"
         if b.tokens is not None and c.tokens >= b.tokens:
@@ -171,9 +189,9 @@ def current_meter() -> Meter:
     return _current.get() or Meter()
 
 
-def surrounding_meter() -> Meter | None:
-    """The meter of the run around this call, if there is one."""
-    return _current.get()
+def nested_meter(budget: Budget | None = None) -> Meter:
+    """A meter for a part of the run around this call, if there is one."""
+    return Meter(budget, within=_current.get())
 
 
 @contextmanager

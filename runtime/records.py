@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 Status = Literal["ok", "abstained", "parse_error", "provider_error", "budget"]
 Branch = Literal["internal", "external", "none", "not needed"]
-RECORD_FORMAT = "referee.verdict/1"
 
 
 class Record(BaseModel):
@@ -116,43 +115,24 @@ class Usage(Record):
     repaired: int = 0
 
 
-class Verdict(Record):
-    """The answer to one question, with the reasons (MACR Eq. 11).
+class Outcome(Record):
+    """What every program returns: what was asked, of whom, how it went and what it cost.
 
     Attributes:
-        answer: The short answer; empty when abstained or failed.
-        explanation: One paragraph: who says what, and why this answer.
         abstained: True when no source supports an answer.
-        confidence: In [0, 1]: the share of independent sources behind the answer among those that
-            answered (calibrated only by tuning); None when nothing could be counted.
-        alternatives: Other answers that sources state.
-        conflicts: Conflicts found (MACR Eq. 10), with judgment and rule.
-        judgments: Local judgments, one a conflict.
-        rules_used: Ids of the rules that decided.
-        answers: One per context, and the model's own.
-        uncertainty: Normalised semantic entropy in [0, 1] (high: unsure), or None when not sampled.
-        branch: Where the basic context came from.
         status: ``ok``, ``abstained``, ``parse_error``, ``provider_error`` or ``budget``.
         usage: What it cost.
         timings: Seconds per stage, and ``total``.
         question, program, backbone, date: What was asked, of whom, as of when (ISO 8601).
         documents: The documents that were given, in order.
-        stages: What happened on the way: subject line, samples, basic context, relations.
+        stages: What happened on the way.
         notes: Everything a reader should know that is not an answer: documents cut to fit, failed
             requests, options that the backbone refused.
     """
 
-    answer: str = ""
-    explanation: str = ""
+    FORMAT: ClassVar[str]
+
     abstained: bool = False
-    confidence: float | None = Field(default=None, ge=0, le=1)
-    alternatives: tuple[Alternative, ...] = ()
-    conflicts: tuple[Mapping[str, Any], ...] = ()
-    judgments: tuple[Mapping[str, Any], ...] = ()
-    rules_used: tuple[str, ...] = ()
-    answers: tuple[Answer, ...] = ()
-    uncertainty: float | None = Field(default=None, ge=0, le=1)
-    branch: Branch = "not needed"
     status: Status = "ok"
     usage: Usage = Usage()
     timings: Mapping[str, float] = Field(default_factory=dict)
@@ -167,4 +147,140 @@ class Verdict(Record):
     @property
     def record(self) -> dict[str, Any]:
         """All of it as JSON-ready data; ``record`` in it names the format."""
-        return {"record": RECORD_FORMAT, **self.model_dump(mode="json")}
+        data = self.model_dump(mode="json")
+        own = {name: data[name] for name in data if name not in Outcome.model_fields}
+        return {"record": self.FORMAT, **own, **data}
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of a `dspy.Prediction` of it: ``answer``, and the record under its name."""
+        raise NotImplementedError(f"{type(self).__name__} defines no fields.")
+
+
+class Verdict(Outcome):
+    """The answer to one question, with the reasons (MACR Eq. 11).
+
+    Attributes:
+        answer: The short answer; empty when abstained or failed.
+        explanation: One paragraph: who says what, and why this answer.
+        confidence: In [0, 1]: the share of independent sources behind the answer among those that
+            answered (calibrated only by tuning); None when nothing could be counted.
+        alternatives: Other answers that sources state.
+        conflicts: Conflicts found (MACR Eq. 10), with judgment and rule.
+        judgments: Local judgments, one a conflict.
+        rules_used: Ids of the rules that decided.
+        answers: One per context, and the model's own.
+        uncertainty: Normalised semantic entropy in [0, 1] (high: unsure), or None when not sampled.
+        branch: Where the basic context came from.
+        stages: Subject line, samples, basic context, relations.
+    """
+
+    FORMAT: ClassVar[str] = "referee.verdict/1"
+
+    answer: str = ""
+    explanation: str = ""
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    alternatives: tuple[Alternative, ...] = ()
+    conflicts: tuple[Mapping[str, Any], ...] = ()
+    judgments: tuple[Mapping[str, Any], ...] = ()
+    rules_used: tuple[str, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    uncertainty: float | None = Field(default=None, ge=0, le=1)
+    branch: Branch = "not needed"
+
+    def fields(self) -> dict[str, Any]:
+        """See `Outcome`."""
+        return {"answer": self.answer, "verdict": self}
+
+
+class Mention(Record):
+    """Where a claim stands.
+
+    Attributes:
+        document_id: The document.
+        evidence: The verbatim span that states it.
+        date: The document's date, or empty.
+    """
+
+    document_id: str
+    evidence: Evidence
+    date: str = ""
+
+
+class Claim(Record):
+    """One atomic claim: a canonical node with all places that state it (ArbGraph, 3.2).
+
+    Attributes:
+        id: Unique in its report.
+        text: One self-contained sentence.
+        mentions: Where it stands, in order of the documents.
+        sources: Independent documents among them; near-copies count once.
+        relevance: Cosine with the question (Eq. 1).
+        credibility: p in [0, 1] after arbitration; None for a claim that was filtered out before.
+        reason: Why it lost or was left out; empty for a validated claim.
+    """
+
+    id: str
+    text: str
+    mentions: tuple[Mention, ...] = ()
+    sources: int = 0
+    relevance: float | None = None
+    credibility: float | None = Field(default=None, ge=0, le=1)
+    reason: str = ""
+
+    @property
+    def document_ids(self) -> tuple[str, ...]:
+        """The documents that state it, each once, in order."""
+        return tuple(dict.fromkeys(m.document_id for m in self.mentions))
+
+
+class Citation(Record):
+    """What one sentence of a report rests on: ``text[start:end]`` is the sentence."""
+
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+    claim_ids: tuple[str, ...]
+    document_ids: tuple[str, ...]
+
+
+class Report(Outcome):
+    """A long answer from arbitrated evidence (ArbGraph).
+
+    Attributes:
+        text: The answer: sentences that rest on validated claims; empty when abstained or failed.
+        explanation: One or two sentences: how many claims, what was contested, why abstained.
+        citations: One for each sentence of the text.
+        validated: Claims that survived, in order of the documents.
+        suppressed: Claims that lost in arbitration, with the reason.
+        filtered: Claims left out before arbitration: off the question.
+        graph: The evidence graph (`EvidenceGraph.from_dict` reads it).
+        decisions: What the arbiter said, in order (`arbitration.Decision`, with the reason).
+        unresolved: Contradictions whose two claims are both validated.
+        conflicts: Contradictions that came before the arbiter: type, both claims with what sets
+            them apart, and the rule and reason of the decision; ``judgment`` is the id of the
+            claim that won, or None.
+        stages: Counts of each stage.
+    """
+
+    FORMAT: ClassVar[str] = "referee.report/1"
+
+    text: str = ""
+    explanation: str = ""
+    citations: tuple[Citation, ...] = ()
+    validated: tuple[Claim, ...] = ()
+    suppressed: tuple[Claim, ...] = ()
+    filtered: tuple[Claim, ...] = ()
+    graph: Mapping[str, Any] = Field(default_factory=dict)
+    decisions: tuple[Mapping[str, Any], ...] = ()
+    unresolved: tuple[tuple[str, str], ...] = ()
+    conflicts: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def cited_text(self) -> str:
+        """The text with the ids of the documents behind each sentence."""
+        return " ".join(
+            f"{self.text[c.start : c.end]} [{', '.join(c.document_ids)}]" for c in self.citations
+        )
+
+    def fields(self) -> dict[str, Any]:
+        """See `Outcome`."""
+        return {"answer": self.text, "report": self}

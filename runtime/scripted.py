@@ -1,14 +1,18 @@
-"""A language model for tests: scripted replies, kept requests, and an error when it runs out."""
+"""Models for tests: scripted replies, kept requests, an error when none is left; word vectors."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
-from collections.abc import Callable, Iterable, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import dspy
+import numpy as np
 from dspy.lm15 import Message, Request, Response, Usage
+from numpy.typing import NDArray
 
 Script = Callable[[Request], str]
 
@@ -113,3 +117,23 @@ def by_content(replies: Mapping[str, str]) -> Script:
         raise LookupError(f"no scripted reply fits: {prompt[-200:]}")
 
     return script
+
+
+class WordEncoder:
+    """An encoder without a model: texts that share words are similar. Loads nothing.
+
+    Args:
+        name: Whose thresholds its vectors are to be judged by.
+    """
+
+    def __init__(self, name: str = "all-MiniLM-L6-v2", dimensions: int = 512) -> None:
+        self.name, self._dimensions = name, dimensions
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """float32[n, d]: hashed word counts, unit rows; a text without words is no direction."""
+        rows = np.zeros((len(texts), self._dimensions), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in re.findall(r"\w+", text.lower()):
+                row[zlib.crc32(word.encode()) % self._dimensions] += 1
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows / np.maximum(lengths, 1e-9)

@@ -1,6 +1,18 @@
 """Every DSPy signature and its typed outputs: the docstrings are the prompts."""
 
 from .answers import AnswerFromDocument, AnswerFromDocuments, AnswerFromMemory
+from .arbgraph import (
+    AnswerAtLength,
+    CitedSentence,
+    ClaimCase,
+    ClaimPair,
+    ComposeReport,
+    ExtractClaims,
+    ExtractRelevantClaims,
+    RelateClaims,
+    WeighClaims,
+)
+from .judges import CheckClaims, FindFacts, JudgeRelations, ListFacts
 from .macr import (
     AnswerFromKnowledge,
     AnswerPair,
@@ -19,25 +31,42 @@ from .macr import (
     SampleAnswer,
     SynthesizeAnswer,
 )
+from .observer import ProposedRule, ProposeRules, SolvedConflict
 
 __all__ = [
+    "AnswerAtLength",
     "AnswerFromDocument",
     "AnswerFromDocuments",
     "AnswerFromKnowledge",
     "AnswerFromMemory",
     "AnswerPair",
     "ApplyRules",
+    "CheckClaims",
+    "CitedSentence",
+    "ClaimCase",
+    "ClaimPair",
     "CompareAnswers",
     "ComposeAnswer",
+    "ComposeReport",
     "ConsultKnowledge",
     "DescribeSubject",
+    "ExtractClaims",
     "ExtractConflict",
+    "ExtractRelevantClaims",
+    "FindFacts",
     "JudgeFromKnowledge",
+    "JudgeRelations",
     "JudgeRelevance",
+    "ListFacts",
     "OpenConflict",
+    "ProposeRules",
+    "ProposedRule",
     "RecallKnowledge",
     "RelateAnswers",
+    "RelateClaims",
     "ResolveStepByStep",
     "SampleAnswer",
+    "SolvedConflict",
     "SynthesizeAnswer",
+    "WeighClaims",
 ]

@@ -7,6 +7,8 @@ from typing import Any, Literal
 import dspy
 import pydantic
 
+from .lists import keep_valid
+
 
 class DescribeSubject(dspy.Signature):
     """Say in one short line what the question is about: name its main subject and what it is.
@@ -76,17 +78,6 @@ class JudgeRelevance(dspy.Signature):
     question: str = dspy.InputField()
     answers: list[str] = dspy.InputField()
     real: list[bool] = dspy.OutputField(desc="one for each answer, in order")
-
-
-def keep_valid(item: type[pydantic.BaseModel], value: Any) -> list[Any]:
-    """The items of a list that validate; half-broken lists keep their good items."""
-    good = []
-    for entry in value if isinstance(value, list) else []:
-        try:
-            good.append(item.model_validate(entry))
-        except pydantic.ValidationError:
-            continue
-    return good
 
 
 Kind = Literal[

@@ -37,6 +37,17 @@ def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def no_encoder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ArbGraph's default encoder is word counts; a real one takes seconds and is slow."""
+    if request.node.get_closest_marker("slow"):
+        return
+    from referee.programs import arbgraph
+    from referee.runtime.scripted import WordEncoder
+
+    monkeypatch.setattr(arbgraph, "default_encoder", WordEncoder)
+
+
+@pytest.fixture(autouse=True)
 def no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Connections leave this machine only in tests marked live, or slow (pulling weights)."""
     if request.node.get_closest_marker("live") or request.node.get_closest_marker("slow"):

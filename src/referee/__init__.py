@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 if TYPE_CHECKING:
-    from referee.api import aresolve, resolve
+    from referee.api import aresolve, awrite, resolve, write
     from referee.artifact import load
     from referee.errors import (
         ArtifactError,
@@ -33,14 +33,27 @@ if TYPE_CHECKING:
         RefereeError,
         WeightsError,
     )
-    from referee.optimizers import compile_program
-    from referee.programs import MACR, Direct, Gate, InContext, PaperMACR, Program, RuleBase, Vote
-    from referee.runtime import Budget, Document, Verdict, connect
+    from referee.evaluation import Evaluation, evaluate
+    from referee.optimizers import InduceRules, compile_program
+    from referee.programs import (
+        MACR,
+        ArbGraph,
+        ArbSettings,
+        Direct,
+        Gate,
+        InContext,
+        PaperMACR,
+        Program,
+        RuleBase,
+        StandardRAG,
+        Vote,
+    )
+    from referee.runtime import Budget, Document, Report, Verdict, connect
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "referee.api": ("aresolve", "resolve"),
+    "referee.api": ("aresolve", "awrite", "resolve", "write"),
     "referee.artifact": ("load",),
     "referee.errors": (
         "ArtifactError",
@@ -52,24 +65,30 @@ _HOMES = {
         "RefereeError",
         "WeightsError",
     ),
-    "referee.optimizers": ("compile_program",),
+    "referee.evaluation": ("Evaluation", "evaluate"),
+    "referee.optimizers": ("InduceRules", "compile_program"),
     "referee.programs": (
         "MACR",
+        "ArbGraph",
+        "ArbSettings",
         "Direct",
         "Gate",
         "InContext",
         "PaperMACR",
         "Program",
         "RuleBase",
+        "StandardRAG",
         "Vote",
     ),
-    "referee.runtime": ("Budget", "Document", "Verdict", "connect"),
+    "referee.runtime": ("Budget", "Document", "Report", "Verdict", "connect"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _FOLDERS = frozenset({"programs", "signatures", "optimizers", "metrics", "data", "runtime"})
 
 __all__ = [
     "MACR",
+    "ArbGraph",
+    "ArbSettings",
     "ArtifactError",
     "ArtifactWarning",
     "BackboneError",
@@ -77,22 +96,29 @@ __all__ = [
     "BudgetExceeded",
     "Direct",
     "Document",
+    "Evaluation",
     "Gate",
     "InContext",
+    "InduceRules",
     "InputError",
     "PaperMACR",
     "ParseError",
     "Program",
     "RefereeError",
+    "Report",
     "RuleBase",
+    "StandardRAG",
     "Verdict",
     "Vote",
     "WeightsError",
     "aresolve",
+    "awrite",
     "compile_program",
     "connect",
+    "evaluate",
     "load",
     "resolve",
+    "write",
 ]
 
 

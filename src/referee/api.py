@@ -9,9 +9,10 @@ import dspy
 
 from referee.errors import InputError
 from referee.programs import PROGRAMS, Program
-from referee.runtime import Budget, Verdict, connect
+from referee.runtime import Budget, Report, Verdict, connect
 
 DEFAULT_PROGRAM = "macr"
+DEFAULT_WRITER = "arbgraph"
 
 
 def resolve(
@@ -71,6 +72,56 @@ async def aresolve(
     return prediction.verdict
 
 
+def write(
+    question: str,
+    documents: Any,
+    *,
+    lm: str | dspy.BaseLM | None = None,
+    program: str | Program | None = None,
+    budget: Budget | None = None,
+    date: str | datetime.date | None = None,
+) -> Report:
+    """Write a long answer to a question whose documents may disagree, with citations.
+
+    Args:
+        question: What is asked.
+        documents: As for `resolve`.
+        lm: As for `resolve`.
+        program: A program that writes long answers, or its name; None for ArbGraph.
+        budget: Bounds on requests, tokens or dollars; one request is kept for the answer.
+        date: As-of date, ISO 8601; today when None.
+
+    Returns:
+        The report: text, citations, and the claims that survived or lost. Failures are its status.
+
+    Raises:
+        InputError: The question, a document, the program or the date is wrong.
+        WeightsError: The weights of an embedded model cannot be had.
+    """
+    chosen = _on(as_program(program, long_answers=True), lm)
+    with dspy.context(lm=chosen.backbone):
+        prediction = chosen(question=question, documents=documents, date=date, budget=budget)
+    return prediction.report
+
+
+async def awrite(
+    question: str,
+    documents: Any,
+    *,
+    lm: str | dspy.BaseLM | None = None,
+    program: str | Program | None = None,
+    budget: Budget | None = None,
+    date: str | datetime.date | None = None,
+) -> Report:
+    """The twin of `write` for coroutines."""
+    chosen = _on(as_program(program, long_answers=True), lm)
+    with dspy.context(lm=chosen.backbone):
+        prediction = await chosen.acall(
+            question=question, documents=documents, date=date, budget=budget
+        )
+    return prediction.report
+
+
 def _on(program: Program, lm: str | dspy.BaseLM | None) -> Program:
     """The program on the LM that the caller means, else on its own."""
     if lm is None and program.backbone is not None:
@@ -93,21 +144,35 @@ def as_lm(lm: str | dspy.BaseLM | None) -> dspy.BaseLM:
     raise InputError(f"lm is a {type(lm).__name__}: give a dspy.LM or a model string.")
 
 
-def as_program(program: str | Program | None, retriever: Any = None) -> Program:
+def as_program(
+    program: str | Program | None, retriever: Any = None, *, long_answers: bool = False
+) -> Program:
     """The program that a caller means.
 
     Raises:
-        InputError: There is no program of that name, or it takes no retriever.
+        InputError: There is no program of that name for answers of that length, or it takes no
+            retriever.
     """
-    chosen = DEFAULT_PROGRAM if program is None else program
+    default = DEFAULT_WRITER if long_answers else DEFAULT_PROGRAM
+    chosen = default if program is None else program
     if isinstance(chosen, str):
-        if chosen not in PROGRAMS:
-            raise InputError(
-                f"There is no program {chosen!r}: choose one of {', '.join(PROGRAMS)}."
-            )
+        fitting = [n for n, p in PROGRAMS.items() if p.long_answers == long_answers]
+        if chosen not in fitting:
+            raise InputError(_no_program(chosen, fitting, long_answers=long_answers))
         chosen = PROGRAMS[chosen]()
     if not isinstance(chosen, Program):
         raise InputError(f"program is a {type(chosen).__name__}: give a Program or its name.")
+    if chosen.long_answers != long_answers:
+        raise InputError(_no_program(chosen.name, [], long_answers=long_answers))
     if retriever is not None:
         raise InputError(f"{chosen.name} takes no retriever: leave it out.")
     return chosen
+
+
+def _no_program(name: str, fitting: list[str], *, long_answers: bool) -> str:
+    """Why a program cannot be had: unknown, or for answers of the other length."""
+    if name in PROGRAMS or not fitting:
+        door = "resolve" if long_answers else "write"
+        length = "short" if long_answers else "long"
+        return f"{name} gives {length} answers: call referee.{door} for it."
+    return f"There is no program {name!r}: choose one of {', '.join(fitting)}."

@@ -18,11 +18,14 @@ from referee.errors import ArtifactError, InputError, RefereeError
 from referee.printable import printable
 
 COMMANDS = {
+    "batch": "referee.cli_batch",
     "compile": "referee.cli_compile",
+    "evaluate": "referee.cli_evaluate",
     "models": "referee.cli_models",
     "resolve": "referee.cli_resolve",
     "rules": "referee.cli_rules",
     "show": "referee.cli_show",
+    "write": "referee.cli_write",
 }
 
 

@@ -9,17 +9,24 @@ from typing import Any
 
 import click
 
-from referee.cli_programs import checked_program, program_of
-from referee.cli_resolve import parse_budget
+from referee.cli_options import (
+    budget_option,
+    connected,
+    judge_option,
+    metric_option,
+    one_lm_options,
+    other_lm,
+    parse_budget,
+)
+from referee.cli_programs import checked, metric_of, program_of
 from referee.errors import BackboneError, InputError
 from referee.printable import printable
 
 OPTIMIZERS = ("bootstrap", "gepa", "mipro")
-METRICS = ("em", "fact_recall")
 
 
 @click.command()
-@click.argument("program", callback=checked_program)
+@click.argument("program", callback=lambda _, __, value: checked(value))
 @click.option(
     "--data",
     metavar="FILE",
@@ -28,24 +35,23 @@ METRICS = ("em", "fact_recall")
 )
 @click.option("--val", metavar="FILE", help="Rows to choose by, instead of half of --data.")
 @click.option("--rows", type=click.IntRange(min=1), help="Use that many rows, drawn by the seed.")
-@click.option(
-    "--lm",
-    metavar="MODEL",
-    help="The backbone to compile for. Default: $REFEREE_LM, else embedded.",
-)
-@click.option("--api-base", metavar="URL", help="Address of an OpenAI-compatible server.")
-@click.option(
-    "--teacher", metavar="MODEL", help="Another model to demonstrate and propose (MODEL@URL too)."
-)
+@one_lm_options
+@click.option("--teacher", metavar="MODEL[@URL]", help="Another model to demonstrate and propose.")
 @click.option("--optimizer", type=click.Choice(OPTIMIZERS), default="bootstrap", show_default=True)
-@click.option("--metric", type=click.Choice(METRICS), default="em", show_default=True)
-@click.option("--budget", metavar="N", help="Stop after N requests, or requests=N,tokens=N,usd=X.")
+@click.option(
+    "--rules/--no-rules",
+    default=True,
+    show_default=True,
+    help="Learn rules too, where the program has a rule base.",
+)
+@metric_option
+@judge_option
+@budget_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--concurrency", type=click.IntRange(min=1), help="Requests in flight at once.")
 @click.option("--out", metavar="DIR", required=True, help="Folder for the compiled program.")
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
 def command(**options: Any) -> None:
-    """Give PROGRAM demonstrations or instructions for a backbone.
+    """Give PROGRAM rules, and demonstrations or instructions, for a backbone.
 
     PROGRAM is a name, or the folder of a compiled program that is to be compiled again. Replies are
     kept in DIR.replies: ended in any way and started again, a run pays for none twice.
@@ -55,6 +61,7 @@ def command(**options: Any) -> None:
     if result.before is None and result.complete:
         raise BackboneError("No example could be scored, so nothing was saved: see above why.")
     result.program.save_artifact(options["out"])
+    _save_matrix(result, Path(options["out"]) / "matrix.json")
     card = json.loads((Path(options["out"]) / "card.json").read_text(encoding="utf-8"))
     if options["as_json"]:
         click.echo(json.dumps(card, ensure_ascii=False, indent=2))
@@ -71,21 +78,22 @@ def command(**options: Any) -> None:
 
 
 def _compile(options: dict[str, Any]) -> Any:
-    """The recipe: demonstrations or instructions."""
+    """The recipe: rules, then demonstrations or instructions."""
     import dspy
 
     from referee.optimizers import compile_program
 
     train, val = _rows(options)
-    lm, teacher = _backbones(options)
+    (lm, _), teacher = connected(options), other_lm(options, "teacher")
     # dspy's own cache would keep pickles.
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
     return compile_program(
         program_of(options["program"], lm),
         train,
         val,
-        metric=options["metric"],
+        metric=metric_of(options),
         optimizer=options["optimizer"],
+        rules=options["rules"],
         lm=lm,
         teacher_lm=teacher,
         budget=parse_budget(options["budget"]),
@@ -107,17 +115,11 @@ def _rows(options: dict[str, Any]) -> tuple[list[Any], list[Any]]:
     return rows[:half], rows[half:]
 
 
-def _backbones(options: dict[str, Any]) -> tuple[Any, Any]:
-    from referee.progress import pulling
-    from referee.runtime import connect
-
-    settings = {"concurrency": options["concurrency"]}
-    with pulling() as progress:
-        lm = connect(options["lm"], api_base=options["api_base"], progress=progress, **settings)
-        if not options["teacher"]:
-            return lm, None
-        model, _, base = options["teacher"].partition("@")
-        return lm, connect(model, api_base=base or None, progress=progress, **settings)
+def _save_matrix(result: Any, path: Path) -> None:
+    """Keep which rule was right where, from which other thresholds choose without a request."""
+    path.unlink(missing_ok=True)
+    if result.induction is not None:
+        result.induction.matrix.save(path)
 
 
 def _replies(options: dict[str, Any]) -> Path:

@@ -4,25 +4,46 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
-PROGRAMS = ("direct", "icl", "macr", "macr-paper", "vote")
+F = TypeVar("F", bound=Callable[..., Any])
+SHORT = ("direct", "icl", "macr", "macr-paper", "vote")
+LONG = ("arbgraph", "rag")
+PROGRAMS = (*SHORT, *LONG)
+RULED = ("macr", "macr-paper", "arbgraph")
 
 
-PROGRAM = f"[{'|'.join(PROGRAMS)}|DIR]"
+def program_option(names: Sequence[str], default: str, help: str) -> Callable[[F], F]:
+    """``--program``: one of some programs, or the folder of a compiled one of these."""
+    return click.option(
+        "--program",
+        metavar=f"[{'|'.join(names)}|DIR]",
+        callback=lambda _, __, value: checked(value, names),
+        default=default,
+        show_default=True,
+        help=f"{help}: the name of a program, or the folder of a compiled one.",
+    )
 
 
-def checked_program(_: click.Context, __: click.Parameter, value: str) -> str:
-    """Refuse what is neither the name of a program nor a folder, while options are read."""
-    if value not in PROGRAMS and not Path(value).is_dir():
+def checked(text: str, names: Sequence[str] = PROGRAMS) -> str:
+    """Refuse what is neither a program of these names nor the folder of one.
+
+    Raises:
+        BadParameter: It is none; so options are refused while they are read.
+    """
+    if text not in PROGRAMS and not Path(text).is_dir():
         raise click.BadParameter(
-            f"{value!r} is neither a program ({', '.join(PROGRAMS)}) nor the folder of a compiled "
-            "one."
+            f"{text!r} is neither a program ({', '.join(names)}) nor the folder of a compiled one."
         )
-    return value
+    kind = kind_of(text)
+    if kind and kind not in names:  # loading says what a folder without one lacks
+        shown = text if text == kind else f"{text}, which holds {kind},"
+        raise click.BadParameter(f"{shown} is not one of {', '.join(names)}.")
+    return text
 
 
 def kind_of(text: str) -> str:
@@ -57,3 +78,82 @@ def program_of(text: str, lm: Any, **parts: Any) -> Any:
     for warning in caught:
         click.echo(f"Warning: {warning.message}", err=True)
     return program
+
+
+def built(text: str, lm: Any, lms: dict[str, Any], options: dict[str, Any]) -> Any:
+    """A program with the rules and the queue that options bring, where it takes them.
+
+    Args:
+        text: A name, or a folder.
+        lm: The backbone that it will run on.
+        lms: Language models of roles.
+        options: Of the command.
+
+    Raises:
+        InputError: A file or a role is wrong.
+        UsageError: It has no use for one of them.
+    """
+    given = {k: options[k] for k in ("rules_file", "queue") if options.get(k)}
+    kind = kind_of(text)
+    unused = [k for k in given if not _takes(kind, k)]
+    if unused:
+        names = ", ".join("--" + k.removesuffix("_file") for k in unused)
+        other = "arbgraph" if kind in LONG else "macr"
+        raise click.UsageError(f"{kind} takes no {names}: choose --program {other}.")
+    if "rules_file" in given and text != kind:
+        raise click.UsageError("A compiled program has rules of its own: edit its rules.yaml.")
+    if "rules_file" in given:
+        from referee.cli_rules import load_rules
+
+        given["rules"] = load_rules(given.pop("rules_file"))
+    return program_of(text, lm, lms=lms, **given)
+
+
+def several(
+    texts: Sequence[str], lm: Any, lms: dict[str, Any], options: dict[str, Any]
+) -> dict[str, Any]:
+    """Programs by the name that a table shows; each takes of roles and rules what it has a use for.
+
+    Raises:
+        InputError: No program has a use for one of them.
+        UsageError: Two have one name.
+    """
+    from referee.errors import InputError
+    from referee.programs import PROGRAMS as CLASSES
+
+    named = {text: text if text in PROGRAMS else Path(text).resolve().name for text in texts}
+    if len(set(named.values())) < len(texts):
+        raise click.UsageError(f"Two of {', '.join(texts)} have one name: name folders apart.")
+    roles = {text: getattr(CLASSES.get(kind_of(text)), "roles", ()) for text in texts}
+    for role in lms:
+        if not any(role in own for own in roles.values()):
+            raise InputError(f"None of {', '.join(texts)} has a role {role!r}.")
+    ruled = [text for text in texts if text in RULED]  # compiled ones have rules of their own
+    if options["rules_file"] and not ruled:
+        raise click.UsageError(f"{', '.join(texts)}: takes no --rules; add macr.")
+    return {
+        name: built(
+            text,
+            lm,
+            {role: model for role, model in lms.items() if role in roles[text]},
+            options if text in ruled else {},
+        )
+        for text, name in named.items()
+    }
+
+
+def metric_of(options: dict[str, Any]) -> Any:
+    """The metric that a command is given, else the one for answers of the program's length."""
+    from referee.cli_options import other_lm
+    from referee.optimizers.scoring import as_metric
+
+    own = "fact_recall" if kind_of(options["program"]) in LONG else "em"
+    metric = as_metric(options["metric"] or own, other_lm(options, "judge"))
+    if metric.name.startswith("fact_recall") and not options["judge"]:
+        click.echo("Without --judge a fact counts where its words stand in the text.", err=True)
+    return metric
+
+
+def _takes(kind: str, option: str) -> bool:
+    """Whether a program has rules, or a queue for conflicts that none covers."""
+    return kind in RULED if option == "rules_file" else kind.startswith("macr")

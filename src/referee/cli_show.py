@@ -54,6 +54,9 @@ def _how(compiled: Mapping[str, Any]) -> Iterator[str]:
         yield f"{when:<12} {compiled['metric']} {_score(compiled['scores'][when])}"
     if not compiled["improved"]:
         yield "kept         the program as it was: compiled, it did worse"
+    if compiled.get("rules"):
+        table = compiled["rules"]["rules"]
+        yield f"rules        {sum(r['kept'] for r in table)} of {len(table)} candidates were kept"
     without = compiled["without_demonstrations"]
     if without:
         yield f"unreached    {', '.join(without)}"

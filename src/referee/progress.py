@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from referee.printable import printable
+
 EVERY = 5.0  # seconds between plain lines
 
 
@@ -63,6 +65,65 @@ def stages() -> Iterator[None]:
         yield
     finally:
         listener.reset(token)
+
+
+@contextmanager
+def rows() -> Iterator[Callable[[Any], None]]:
+    """A callback for `runner.Progress`: how many rows, how fast, how long still, at what cost."""
+    if sys.stderr and sys.stderr.isatty():
+        from rich.console import Console
+
+        with Console(stderr=True).status("") as status:
+            yield _throttled(lambda text: status.update(text), 0.1)
+        return
+    yield _throttled(_line, EVERY)
+
+
+def say(text: str) -> None:
+    """A sentence on stderr."""
+    _line(printable(text))
+
+
+def _throttled(show: Callable[[str], None], every: float) -> Callable[[Any], None]:
+    """Shows the first event of each program, the last, and one in ``every`` seconds between."""
+    started: dict[str, float] = {}
+    last = {"time": 0.0}
+
+    def tell(event: Any) -> None:
+        now = time.monotonic()
+        began = started.setdefault(event.program, now)
+        if began != now and event.done != event.total and now - last["time"] < every:
+            return
+        last["time"] = now
+        show(row_line(event, now - began))
+
+    return tell
+
+
+def row_line(event: Any, seconds: float) -> str:
+    """One line on how far a run over rows is, ``seconds`` after its first row."""
+    rate = (event.done - event.before - 1) / seconds if seconds else 0.0
+    of = "" if event.total is None else f"/{event.total:,}"
+    parts = [f"{event.program} {event.done:,}{of} rows"]
+    if rate:
+        parts.append(f"{rate:.1f} rows/s")
+    if rate and event.total is not None and event.total > event.done:
+        parts.append(f"about {_duration((event.total - event.done) / rate)} left")
+    usage = event.usage
+    cached = f" and {usage.cached:,} cached" if usage.cached else ""
+    parts.append(f"{usage.requests:,} requests{cached}")
+    parts.append("cost unknown" if usage.cost is None else f"${usage.cost:.4f}")
+    if event.failed:
+        parts.append(f"{event.failed:,} failed")
+    return ", ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02} min"
+    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"
 
 
 def _line(text: str) -> None:

@@ -9,7 +9,7 @@ from rich.markup import escape as escape_markup
 from rich.table import Table
 
 from referee.printable import printable
-from referee.runtime.records import Answer, Document, Usage, Verdict
+from referee.runtime.records import Answer, Document, Outcome, Usage, Verdict
 
 _NARROWEST = 40  # columns; below, nothing could be read
 _SNIPPET = 240  # characters of a snippet in the table
@@ -67,7 +67,7 @@ def assessment_line(verdict: Verdict) -> str:
     return f"uncertainty of the model's memory: {sure} (0 sure, 1 unsure); {branch}"
 
 
-def cost_line(verdict: Verdict) -> str:
+def cost_line(verdict: Outcome) -> str:
     """Requests, tokens, dollars and seconds in one line."""
     usage: Usage = verdict.usage
     parts = [f"{usage.requests} request{'s' * (usage.requests != 1)}"]

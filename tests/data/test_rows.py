@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import dspy
@@ -32,6 +33,9 @@ ROW = {
 }
 
 
+SHORT = ["tesla", "mars-moons", "springfield", "telephone", "unknown"]
+
+
 def write(tmp_path, *rows):
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(r if isinstance(r, str) else json.dumps(r) for r in rows))
@@ -44,8 +48,9 @@ def test_only_question_text_date_and_url_reach_a_program(tmp_path, name):
     row = row.shuffled(3)
     lm = scripted_lm(lambda _: "Austin")
     with dspy.context(lm=lm):
-        verdict = PROGRAMS[name]()(question=row.question, documents=row.documents).verdict
-    seen = "\n".join(prompt_of(r) for r in lm.engine.requests) + json.dumps(verdict.record)
+        found = PROGRAMS[name]()(question=row.question, documents=row.documents)
+        outcome = found.report if "report" in found else found.verdict
+    seen = "\n".join(prompt_of(r) for r in lm.engine.requests) + json.dumps(outcome.record)
     assert "SECRET" not in seen
     for document in row.documents:
         given = document.model_dump(exclude={"text", "date", "url", "metadata"})
@@ -56,6 +61,15 @@ def test_gold_is_kept_for_scoring(tmp_path):
     (row,) = read_rows(write(tmp_path, ROW))
     assert (row.answers, row.wrong_answers) == (("Austin",), ("SECRETWRONG",))
     assert row.roles == ("SECRETROLE", "SECRETROLE")
+
+
+def test_an_example_of_dspy_shows_a_program_what_the_row_shows(tmp_path):
+    (row,) = read_rows(write(tmp_path, ROW))
+    made = replace(row, date="2024-05-06").as_example()
+    assert set(made.inputs().keys()) == {"question", "documents", "date"}
+    assert (made.answers, made.id) == (["Austin"], "r1")
+    assert "date" not in row.as_example().inputs()  # today, then
+    assert "SECRET" not in str(made.inputs())
 
 
 def test_shuffling_depends_on_seed_and_id_only_and_keeps_roles_in_step(tmp_path):
@@ -101,7 +115,7 @@ def test_every_benchmark_file_can_be_read():
 
 def test_the_bundled_examples_hold_what_their_card_says():
     found = examples()
-    assert list(found) == ["tesla", "mars-moons", "springfield", "telephone", "unknown"]
+    assert list(found) == [*SHORT, "east-asia-summit"]
     for item in found.values():
         texts = " ".join(d.text for d in item.documents)
         for answer in item.answers[:1] + item.wrong_answers[:1]:

@@ -207,7 +207,18 @@ def test_help_is_fast_and_imports_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "args", [[], ["compile"], ["resolve"], ["models"], ["models", "pull"], ["show"]]
+    "args",
+    [
+        [],
+        ["batch"],
+        ["compile"],
+        ["evaluate"],
+        ["models"],
+        ["models", "pull"],
+        ["resolve"],
+        ["show"],
+        ["write"],
+    ],
 )
 def test_help_exists_everywhere(capsys, args):
     code, out, _ = run(capsys, *args, "--help")
@@ -379,3 +390,125 @@ def test_an_ascii_terminal_gets_escapes(tmp_path):
         done = subprocess.run(command, capture_output=True, env=env, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(rb"\u4e24")
+
+
+# Rules: learn, test, diff
+
+
+def seats(path, numbers):
+    """Labelled rows: a firm that has moved, the later report is right."""
+    towns = ("Brenford", "Caltrice", "Dorvale", "Elmgard", "Fenwyck", "Gralton", "Holmere")
+    rows = [
+        {
+            "id": f"m{n}",
+            "question": f"In which city is the headquarters of Firm{n} located?",
+            "answers": [towns[n % 7]],
+            "contexts": [
+                {
+                    "text": f"The headquarters of Firm{n} is in {towns[(n + 1) % 7]}.",
+                    "date": "2010-02-12",
+                },
+                {
+                    "text": f"The headquarters of Firm{n} has been in {towns[n % 7]} since 2021.",
+                    "date": "2022-03-01",
+                },
+            ],
+        }
+        for n in numbers
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return str(path)
+
+
+def observer(request):
+    if "using only the document" in request.system:
+        document = request.user.split("Question:")[0]
+        if "Tesla" in document:
+            return "Austin, Texas" if "Austin" in document else "Palo Alto"
+        return document.rsplit(" in ", 1)[1].split(" since")[0].split(".")[0].strip()
+    if "general rules" in request.system:
+        rule = {"type": "temporal", "condition": "c", "operator": "latest_date"}
+        return json.dumps({"rules": [rule]})
+    return json.dumps({"judgments": []}) if "JSON" in request.system else "unknown"
+
+
+def test_rules_are_learned_from_a_queue_and_a_new_version_is_written(capsys, tmp_path):
+    rows = seats(tmp_path / "val.jsonl", range(4, 8))
+    base, out, queue = (str(tmp_path / n) for n in ("base.yaml", "rules.yaml", "queue.jsonl"))
+    Path(base).write_text("version: 1\nrules: []\n")
+    with FakeServer(observer) as server:
+        shared = ["--lm", "openai/own", "--api-base", server.url]
+        asked = ["resolve", "--example", "tesla", *shared, "--rules", base, "--queue", queue]
+        assert run(capsys, *asked)[0] == 0
+        args = ["rules", "learn", "--queue", queue, "--data", rows, *shared, "--out", out]
+        code, shown, err = run(capsys, *args, "--rules", base)
+        assert code == 0, err
+        assert "R1    temporal       latest_date                 1.00  1.00  0.51-1.00" in shown
+        assert "  yes   Believe the statement with the later date" in shown
+        assert "is version 2" in err
+        listed = run(capsys, "rules", "list", "--rules", out)[1]
+        assert "latest_date                 1.00  1.00" in listed
+        assert "coverage:    1.0" in run(capsys, "rules", "show", "R1", "--rules", out)[1]
+        paid = len(server.requests)
+        code, shown, err = run(capsys, *args, "--own", "verify", "--min-coverage", "1", "--json")
+        assert code == 0
+        assert json.loads(shown)["rules"][0]["support"] == 1.0
+        assert "\n0 requests" in err
+        code, shown, err = run(capsys, "rules", "test", out, "--data", rows, *shared, "--json")
+        assert code == 0
+        tested = json.loads(shown)
+        assert (tested["examples"], tested["rules"][0]["kept"]) == (4, True)
+        assert len(server.requests) == paid
+    text = Path(out).read_text()
+    assert "version: 2" in text
+    assert "provenance: feedback" in text
+    assert Path(out).with_suffix(".matrix.json").exists()
+
+
+def test_an_older_version_is_kept_and_diff_tells_the_difference(capsys, tmp_path):
+    from referee.programs.rule_files import save_layout
+
+    path = tmp_path / "rules.yaml"
+    texts = [
+        "version: 1\nrules:\n- {id: A, type: any, condition: c, resolution: one}\n"
+        "- {id: B, type: any, condition: c, resolution: other}\n",
+        "version: 2\nrules:\n- {id: A, type: any, condition: c, resolution: other, support: 0.0}\n"
+        "- {id: C, type: temporal, condition: later, resolution: one}\n",
+    ]
+    assert save_layout(texts[0], path) is None
+    assert save_layout(texts[0], path) is None
+    kept = save_layout(texts[1], path)
+    assert kept == tmp_path / "rules.v1.yaml"
+    assert kept.read_text() == texts[0]
+    save_layout(texts[0].replace("other", "both"), path)
+    save_layout(texts[1], path)
+    assert (tmp_path / "rules.v1-2.yaml").read_text() == texts[0].replace("other", "both")
+    code, out, _ = run(capsys, "rules", "diff", str(kept), str(path))
+    assert code == 0
+    assert out.splitlines() == [
+        "- B any: c other",
+        "+ C temporal: later one",
+        "~ A resolution: one -> other",
+        "~ A support: None -> 0.0",
+    ]
+    changes = json.loads(run(capsys, "rules", "diff", str(kept), str(path), "--json")[1])
+    assert changes["changed"]["A"]["support"] == [None, 0.0]
+
+
+def test_learning_needs_conflicts_and_a_model_that_answers(capsys, tmp_path):
+    rows = seats(tmp_path / "val.jsonl", range(2))
+    out = tmp_path / "rules.yaml"
+    args = ["rules", "learn", "--data", rows, "--out", str(out), "--lm", "openai/own"]
+    code, _, err = run(capsys, *args)
+    assert code == 2
+    assert "--queue FILE" in err
+    dead = ["--api-base", "http://127.0.0.1:9/v1", "--demos", rows, "--own", "verify"]
+    with FakeServer(lambda _: Fault("status")) as server:
+        dead[1] = server.url
+        code, _, err = run(capsys, *args, *dead)
+    assert code == 1
+    assert "No validation example could be answered" in err
+    assert not out.exists()
+    code, _, err = run(capsys, "rules", "test", str(tmp_path / "none.yaml"), "--data", rows)
+    assert code == 2
+    assert "cannot be read" in err

@@ -254,8 +254,8 @@ def test_show_warns_of_edits(capsys, tmp_path):
 
 
 def test_choices_of_the_command_line_are_the_registered_ones():
-    from referee import cli_compile
+    from referee import cli_compile, cli_options
     from referee.optimizers import METRICS, OPTIMIZERS
 
     assert set(cli_compile.OPTIMIZERS) == set(OPTIMIZERS)
-    assert set(cli_compile.METRICS) == set(METRICS)
+    assert set(cli_options.METRICS) == set(METRICS)

@@ -1,6 +1,7 @@
 """The README is a promise: its commands and its code run, and its outputs are what they print."""
 
 import io
+import json
 import re
 import shlex
 from contextlib import redirect_stdout
@@ -11,6 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from referee import cli
+from referee.programs import starter_rules
+from referee.runtime import Document
 from referee.runtime.fake_server import FakeServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,11 +26,45 @@ COMMANDS = [
     for line in block.splitlines()
     if line.startswith("referee ")
 ]
+ASKING = (["rules", "learn"], ["rules", "test"])  # commands that ask a model
 SHOWN = re.findall(r"```console\n\$ (referee .*?)\n(.*?)```", TEXT, re.S)
 
 
+# What a model replies where JSON is asked for, by a key that the prompt names.
+TYPED = {
+    '"complete"': {"claims": ["Mars has two moons."], "complete": True},
+    '"sentences"': {"sentences": [{"sentence": "Mars has two moons.", "claims": [1]}]},
+    '"confidence": number}, ...]': {"relations": [{"pair": 1, "relation": "neutral"}]},
+    '"verdicts"': {"verdicts": [{"number": 1, "stated": True, "label": "supported"}]},
+    '"facts"': {"facts": ["Mars has two moons."]},
+    '"rules"': {"rules": []},
+    '"judgments"': {"judgments": []},
+    '"relations"': {"relations": []},
+}
+MODELS = ("--lm", "--fallback", "--judge")  # options that name a model
+
+
 def answer(request):
+    for key, reply in TYPED.items():
+        if key in request.system:
+            return json.dumps(reply)
     return "three" if "three" in request.user else "two"
+
+
+def row(i):
+    documents = [f"Mars has two moons, says report {i}.", f"Mars has three moons, says paper {i}."]
+    contexts = [{"text": text} for text in documents]
+    return {
+        "id": f"r{i}",
+        "question": f"How many moons does Mars have, in the view of {i}?",
+        "contexts": contexts,
+        "answers": ["two"],
+        "wrong_answers": ["three"],
+    }
+
+
+def jsonl(*lines):
+    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 @pytest.fixture
@@ -37,6 +74,24 @@ def served(monkeypatch, tmp_path):
     (tmp_path / "a.txt").write_text("Mars has two moons.")
     (tmp_path / "b.txt").write_text("Mars has three moons.")
     (tmp_path / "sources.jsonl").write_text('{"text": "Mars has two moons.", "id": "x"}\n')
+    (tmp_path / "rows.jsonl").write_text(jsonl(*map(row, range(4))))
+    (tmp_path / "more.jsonl").write_text(jsonl(*map(row, range(4, 10))))
+    documents = ["Mars has two moons.", {"text": "Mars has three moons.", "date": "2020-01-01"}]
+    question = {"id": "q1", "question": "How many moons does Mars have?", "documents": documents}
+    (tmp_path / "questions.jsonl").write_text(jsonl(question))
+    conflict = {
+        "question": row(1)["question"],
+        "date": "2026-01-01",
+        "type": "misinformation",
+        "answers": ["two", "three"],
+        "snippets": [c["text"] for c in row(1)["contexts"]],
+        "judgment": {},
+    }
+    (tmp_path / "queue.jsonl").write_text(jsonl(conflict))
+    for name in ("rules.yaml", "rules.v2.yaml"):
+        (tmp_path / name).write_text(starter_rules().to_yaml())
+    passage = Document(text="Mars has two moons.", id="w1")
+    monkeypatch.setattr("referee.cli_write._from_wikipedia", lambda _: [passage])
     with FakeServer(answer) as server:
         yield server
 
@@ -49,13 +104,15 @@ def test_the_readme_has_commands():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_understood(command, served):
     args = shlex.split(command.removeprefix("$ "))[1:]
-    if args[0] == "resolve":
+    if args[0] in ("resolve", "write", "evaluate", "batch") or args[:2] in ASKING:
         args = [a for a in args if not a.startswith("http")]
-        for option in ("--lm", "--api-base", "--fallback"):
+        judged = "--judge" in args
+        for option in (*MODELS, "--api-base"):
             while option in args:
                 at = args.index(option)
                 del args[at : at + (1 if option == "--api-base" else 2)]
         args += ["--lm", "openai/readme", "--api-base", served.url]
+        args += ["--judge", f"openai/judge@{served.url}"] if judged else []
     result = CliRunner().invoke(cli.cli, args, catch_exceptions=False)
     assert result.exit_code == 0, result.output
 

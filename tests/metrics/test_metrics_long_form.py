@@ -133,3 +133,16 @@ def test_factscore_is_bounded_and_never_above_precision(supported, other, gamma)
 @given(st.lists(st.booleans(), min_size=1))
 def test_fact_recall_ignores_order(covered):
     assert fact_recall(covered) == fact_recall(covered[::-1]) == sum(covered) / len(covered)
+
+
+@given(COUNTS, st.integers(1, 5000))
+def test_density_grows_with_facts_and_halves_with_twice_the_tokens(facts, tokens):
+    density = information_density(facts, tokens)
+    assert density >= 0
+    assert information_density(facts + 1, tokens) > density
+    assert information_density(facts, 2 * tokens) == pytest.approx(density / 2)
+
+
+@given(COUNTS, st.integers(1, 300))
+def test_recall_at_k_is_bounded_and_falls_with_k(supported, k):
+    assert 0 <= recall_at_k(supported, k + 1) <= recall_at_k(supported, k) <= 1

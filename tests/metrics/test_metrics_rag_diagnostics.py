@@ -164,3 +164,19 @@ def test_the_order_of_the_documents_does_not_matter(labels, rng):
     rng.shuffle(order)
     moved = [[[row[d] for d in order] for row in table] for table in labels[2:]]
     assert rag_diagnostics(*labels[:2], *moved) == rag_diagnostics(*labels)
+
+
+@given(tables(min_size=0))
+def test_changing_sides_turns_precision_into_recall(labels):
+    response, gold, by_response, by_gold = labels
+    here = rag_diagnostics(response, gold, by_response, by_gold)
+    there = rag_diagnostics(gold, response, by_gold, by_response)
+    assert (here["precision"], here["recall"]) == (there["recall"], there["precision"])
+    assert here["f1"] == pytest.approx(there["f1"]) if here["f1"] else here["f1"] == there["f1"]
+
+
+@given(tables())
+def test_the_order_of_the_claims_does_not_matter(labels):
+    assert rag_diagnostics(*[table[::-1] for table in labels]) == pytest.approx(
+        rag_diagnostics(*labels)
+    )

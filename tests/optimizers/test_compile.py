@@ -113,7 +113,7 @@ def test_the_bound_of_a_question_holds(name, make_lm, examples):
             example = examples(1)[0]
             with dspy.context(lm=lm):
                 verdict = variant(question=example.question, documents=example.documents).verdict
-            assert verdict.usage.requests <= variant.request_bound(verdict.documents)
+            assert verdict.usage.requests <= variant.requests(verdict.documents)[1]
 
 
 @every_optimizer

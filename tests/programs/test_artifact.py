@@ -56,8 +56,8 @@ def test_save_and_load_give_an_equal_program(name, tmp_path):
     loaded = referee.load(tmp_path / "a")
     loaded.save_artifact(tmp_path / "b")
     assert type(loaded) is type(program)
-    assert loaded.settings() == program.settings()
-    assert loaded.thresholds() == program.thresholds()
+    assert loaded.dump_settings() == program.dump_settings()
+    assert loaded.dump_thresholds() == program.dump_thresholds()
     assert files(tmp_path / "a") == files(tmp_path / "b")
     assert loaded.card == program.card
     assert program.predictors()[0].lm is not None  # saving changes nothing
@@ -89,10 +89,10 @@ def test_every_constructor_argument_is_saved_or_named_as_a_part(name):
     for cls in kind.__mro__[: kind.__mro__.index(dspy.Module)]:
         named = inspect.signature(cls.__init__).parameters
         arguments |= {k for k, v in named.items() if v.kind is v.KEYWORD_ONLY}
-    held = program.settings().keys() | program.thresholds().keys()
+    held = program.dump_settings().keys() | program.dump_thresholds().keys()
     rules = {"rules"} if isinstance(getattr(program, "rules", None), RuleBase) else set()
     assert arguments == held | set(kind.parts) | rules
-    json.dumps([program.settings(), program.thresholds()])
+    json.dumps([program.dump_settings(), program.dump_thresholds()])
 
 
 @every_program
@@ -146,7 +146,7 @@ def test_no_key_endpoint_path_or_pickle(name, tmp_path, monkeypatch):
     kind = type(program)
     parts = {"queue": tmp_path / "queue.jsonl", "retriever": ["A passage."], "lms": {}}
     program = kind.from_settings(
-        {**program.settings(), **program.thresholds()},
+        {**program.dump_settings(), **program.dump_thresholds()},
         **{k: v for k, v in parts.items() if k in kind.parts},
     ).on(program.backbone)
     program.save_artifact(tmp_path / "a")

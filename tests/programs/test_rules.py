@@ -137,6 +137,8 @@ def test_yaml_round_trip(base):
     again = RuleBase.from_yaml(text)
     assert again == base
     assert again.to_yaml() == text
+    zero = RuleBase([Rule(id="Z", condition="c", resolution="one", support=0.0, gain=0.0)])
+    assert RuleBase.from_yaml(zero.to_yaml()) == zero  # a measured zero is no missing number
     assert isinstance(yaml.safe_load(text), dict)
 
 

@@ -12,6 +12,7 @@ from referee.runtime.adapter import CompactAdapter
 from referee.runtime.exchange import Channel
 from referee.runtime.fake_server import FakeServer, Fault, scripted
 from referee.runtime.limits import Limiter
+from referee.runtime.meter import nested_meter
 from referee.runtime.scripted import in_order, scripted_lm
 
 
@@ -204,7 +205,7 @@ def test_a_run_within_a_run_counts_in_both_and_is_bounded_by_both(ask, tmp_path)
     lm = scripted_lm(in_order(["a", "b", "c"]))
     outer, stack = under(lm, Budget(requests=3))
     with stack, caching(ReplyCache(tmp_path)):
-        inner = Meter(Budget(requests=1), outer=outer)
+        inner = Meter(Budget(requests=1), within=outer)
         with metered(inner):
             ask(question="1")
             assert ask(question="1").answer == "a"
@@ -212,7 +213,7 @@ def test_a_run_within_a_run_counts_in_both_and_is_bounded_by_both(ask, tmp_path)
                 ask(question="2")
         assert not outer.exhausted
         assert (outer.usage().requests, outer.usage().cached) == (1, 1)
-        second = Meter(outer=outer)
+        second = Meter(within=outer)
         with metered(second):
             ask(question="2")
             ask(question="3")
@@ -422,3 +423,44 @@ def test_a_damaged_cache_entry_is_asked_again(ask, tmp_path, value):
             else:
                 cache._cache.set(key, value)
         assert ask(question="q").answer == "second"
+
+
+def test_a_part_of_a_run_is_counted_and_bounded_by_the_run(ask):
+    lm = scripted_lm(in_order("abc"))
+    whole = Meter(Budget(requests=2))
+    with dspy.context(lm=lm, adapter=Channel(CompactAdapter())), metered(whole):
+        parts = [nested_meter(Budget(requests=5)) for _ in "12"]
+        for part, question in zip(parts, "12", strict=True):
+            with metered(part):
+                ask(question=question)
+        with metered(parts[1]), pytest.raises(BudgetExceeded, match="2 requests"):
+            ask(question="3")
+    assert [p.usage().requests for p in parts] == [1, 1]
+    assert (whole.usage().requests, whole.usage().tokens) == (2, 30)
+    assert whole.exhausted
+    assert parts[1].exhausted
+    assert not parts[0].exhausted
+
+
+def test_a_stopped_run_asks_nothing_more(ask):
+    lm = scripted_lm(in_order("a"))
+    whole = Meter()
+    with dspy.context(lm=lm, adapter=Channel(CompactAdapter())), metered(whole):
+        whole.stop()
+        with metered(nested_meter()), pytest.raises(BudgetExceeded, match="stopped"):
+            ask(question="1")
+    assert not lm.engine.requests
+
+
+def test_without_history_the_price_is_known_and_nothing_is_kept(ask):
+    from dspy.clients import base_lm
+
+    kept = len(base_lm.GLOBAL_HISTORY)
+    with FakeServer(lambda _: "a") as server:
+        lm = dspy.LM("openai/gpt-4o-mini", api_base=server.url, api_key="k", cache=False)
+        meter, stack = under(lm)
+        with stack, dspy.context(max_history_size=0), metered(meter):
+            ask(question="1")
+    assert meter.usage().cost > 0
+    assert len(base_lm.GLOBAL_HISTORY) == kept
+    assert not lm.history

@@ -1,0 +1,257 @@
+"""ArbGraph: long answers from arbitrated evidence (ArbGraph §3)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self, get_args
+
+import dspy
+
+from ..errors import BudgetExceeded, InputError
+from ..runtime.embedder import Encoder, default_encoder
+from ..runtime.records import Document, Report
+from .arbitration import without_losers
+from .base import READING_TOKENS, Case, Program
+from .claim_arbiter import Arbiter, Arbitrated
+from .claim_nodes import Screened, candidates, screened
+from .composition import Writer, composed, fitting, with_settled
+from .evidence_graph import EvidenceGraph
+from .extraction import CONTINUATIONS, Extractor, chunked
+from .homonyms import about_homonym
+from .report import Findings, report
+from .rules import RuleBase, starter_rules
+from .settings import PRESETS, TUNED, ArbSettings, SettingsParameter, from_saved, saved
+from .spending import Allowance
+from .steps import Steps
+from .thresholds import Thresholds, thresholds_for
+from .verification import Verified, Verifier
+
+Ablation = Literal[
+    "",
+    "no evidence graph",
+    "no soft arbitration",
+    "no screening",
+    "no rejection",
+    "no gating",
+]
+
+
+class ArbGraph(Program):
+    """Claims, evidence graph, arbitration, then an answer from what survived.
+
+    Differences from the paper are `ArbSettings`, each with its reason; ``preset="paper"`` takes the
+    paper's. The rule base decides in code where a rule has an operator; what is left goes to the
+    model, in both orders.
+
+    Args:
+        preset: ``default`` or ``paper``.
+        settings: All settings, instead of a preset.
+        rules: The arbiter's rule base. None: the starter base; none at all for ``paper``.
+        encoder: Sentence encoder of the claims; the default one when None.
+        ask_model: Whether the model relates claims and weighs them where code is not sure. None:
+            unless it is an embedded one. ``paper``: always.
+        ablation: A part that is left out (Table 3). ``no evidence graph``: all claims on the
+            question are used. ``no soft arbitration``: one round, losers are removed. ``no
+            screening``: no filter by the question. ``no rejection``: all claims are kept for the
+            answer. ``no gating``: every decision counts (*implied by the paper*: gate 0).
+        lms: Language models of single roles.
+        reading_tokens: Bound on the claims in the last prompt, in estimated tokens.
+
+    Raises:
+        InputError: An option is unknown, or the encoder has no thresholds.
+    """
+
+    name: ClassVar[str] = "arbgraph"
+    long_answers: ClassVar[bool] = True
+    roles: ClassVar[tuple[str, ...]] = ("extractor", "verifier", "arbiter", "writer")
+    parts: ClassVar[tuple[str, ...]] = ("lms", "encoder")
+
+    def __init__(
+        self,
+        *,
+        preset: Literal["default", "paper"] = "default",
+        settings: ArbSettings | None = None,
+        rules: RuleBase | None = None,
+        encoder: Encoder | None = None,
+        ask_model: bool | None = None,
+        ablation: Ablation = "",
+        lms: Mapping[str, dspy.BaseLM] | None = None,
+        reading_tokens: int = READING_TOKENS,
+    ) -> None:
+        super().__init__(lms=lms, reading_tokens=reading_tokens)
+        if preset not in PRESETS:
+            raise InputError(f"There is no preset {preset!r}: choose 'default' or 'paper'.")
+        if ablation not in get_args(Ablation):
+            names = ", ".join(repr(a) for a in get_args(Ablation) if a)
+            raise InputError(f"There is no ablation {ablation!r}: choose one of {names}.")
+        chosen = settings or PRESETS[preset]
+        self.settings = SettingsParameter(chosen)
+        self.encoder = encoder or default_encoder()
+        self.preset, self.ablation = preset, ablation
+        self.extractor = Extractor(focused=chosen.focused)
+        paper = preset == "paper"
+        asks = True if paper else ask_model
+        self.verifier = Verifier(ask_model=asks)
+        base = rules if rules is not None else RuleBase([]) if paper else starter_rules()
+        self.arbiter = Arbiter(base, ask_model=asks)
+        self.writer = Writer()
+        self.thresholds()  # an encoder without any is an error now, not after the first request
+
+    @property
+    def rules(self) -> RuleBase:
+        """The rule base of the arbiter."""
+        return self.arbiter.rules
+
+    def thresholds(self) -> Thresholds:
+        """The cosine thresholds in force."""
+        return self.settings.value.thresholds or thresholds_for(self.encoder.name)
+
+    def dump_settings(self) -> dict[str, Any]:
+        """See `Program.dump_settings`."""
+        return {
+            **super().dump_settings(),
+            "preset": self.preset,
+            "ablation": self.ablation,
+            "ask_model": self.verifier.ask_model,
+            "settings": saved(self.settings.value),
+        }
+
+    def dump_thresholds(self) -> dict[str, Any]:
+        """The cosines of the encoder in use, and what else may be tuned."""
+        tuned = {name: getattr(self.settings.value, name) for name in TUNED}
+        return {**self.thresholds()._asdict(), **tuned}
+
+    @property
+    def encoder_name(self) -> str:
+        """See `Program.encoder_name`."""
+        return self.encoder.name
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any], **parts: Any) -> Self:
+        """See `Program.from_settings`."""
+        encoder = parts.get("encoder") or default_encoder()
+        return cls(**from_saved(settings, encoder.name), **parts)
+
+    def exercises(self) -> list[Self]:
+        """Every pair and every contradiction put to the model, unless it is never to be asked."""
+        if self.verifier.ask_model is False:
+            return []
+        other = copy.copy(self)
+        other.settings = SettingsParameter(replace(self.settings.value, certain=False))
+        other.verifier, other.arbiter = self.verifier.asking(), self.arbiter.asking()
+        return [other]
+
+    def requests(self, documents: Sequence[Document]) -> tuple[int, int]:
+        """A chunk each and no more; or every list continued, every pair and decision asked."""
+        chunks = len(chunked(documents))
+        pairs = self._most_pairs(documents)
+        related = self.verifier.request_bound(pairs, self.settings.value)
+        return chunks, chunks * (1 + CONTINUATIONS) + related + self.requests_of_rules(documents)
+
+    def requests_of_rules(self, documents: Sequence[Document]) -> int:
+        """Every decision, and the answer."""
+        pairs = self._most_pairs(documents)
+        return self.arbiter.request_bound(pairs, self._policy(pairs)) + 1
+
+    def _most_pairs(self, documents: Sequence[Document]) -> int:
+        settings = self.settings.value
+        one = len(documents) < 2 and not settings.within_document
+        return 0 if one or self.ablation == "no evidence graph" else settings.max_pairs
+
+    def steps(self, case: Case) -> Steps[Report]:
+        """Claims, screening, relations, arbitration, answer."""
+        allowance = Allowance(case.meter)
+        chunks = allowance.chunks(chunked(self._on_subject(case)))
+        extraction = yield from self.extractor.steps(case, chunks, allowance.reading())
+        claims = yield from screened(
+            case,
+            extraction.claims,
+            self.encoder,
+            self.thresholds(),
+            self.ablation != "no screening",
+        )
+        findings = Findings(case, extraction, claims)
+        if not claims.nodes:
+            return report(findings)
+        related = yield from self._related(case, claims, allowance)
+        graph = self._graph(claims, related)
+        arbitrated = yield from self._arbitrated(case, graph, claims, allowance)
+        findings = replace(findings, related=related, graph=graph, arbitrated=arbitrated)
+        return (yield from self._answered(case, findings))
+
+    def _on_subject(self, case: Case) -> list[Document]:
+        """Documents without those about a homonym of what is asked (ours; Figure 4)."""
+        if not self.settings.value.homonyms or self.ablation == "no screening":
+            return list(case.documents)
+        other = {d.id: about_homonym(case.question, d) for d in case.documents}
+        for id, long in other.items():
+            if long:
+                case.meter.note(f"{id} is about the {long}, a homonym: it was left out.")
+        return [d for d in case.documents if not other[d.id]]
+
+    def _related(
+        self, case: Case, claims: Screened, allowance: Allowance
+    ) -> Steps[dict[tuple[int, int], Verified]]:
+        """Relations of the candidate pairs (§3.3.2-3.3.3)."""
+        settings = self.settings.value
+        if self.ablation == "no evidence graph":
+            return {}
+        pairs = candidates(case, claims, self.thresholds(), settings)
+        texts = [claim.text for claim in claims.nodes]
+        most = allowance.relations()
+        return (yield from self.verifier.steps(case, texts, pairs, settings, most))
+
+    def _graph(
+        self, claims: Screened, related: Mapping[tuple[int, int], Verified]
+    ) -> EvidenceGraph:
+        """Edges for relations that are sure enough, the M most similar supports only."""
+        settings, nodes = self.settings.value, claims.nodes
+        graph = EvidenceGraph()
+        for claim in nodes:
+            graph.add_claim(claim.id, claim.text, claim.document_ids)
+        for (i, j), found in related.items():
+            if found.confidence < settings.confidence or found.relation == "neutral":
+                continue
+            a, b = nodes[i].id, nodes[j].id
+            if found.relation == "support":
+                graph.support(a, b, claims.similarity(i, j), found.confidence)
+            else:
+                graph.contradict(a, b, found.confidence)
+        return graph.top_supports(settings.supports, settings.per_node)
+
+    def _arbitrated(
+        self, case: Case, graph: EvidenceGraph, claims: Screened, allowance: Allowance
+    ) -> Steps[Arbitrated]:
+        settings = self._policy(len(graph.contradictions))
+        by_id = {claim.id: claim for claim in claims.nodes}
+        found = yield from self.arbiter.steps(case, graph, by_id, settings, allowance.decisions())
+        if self.ablation == "no soft arbitration":
+            found = replace(found, arbitration=without_losers(found.arbitration, graph))
+        return found
+
+    def _policy(self, contradictions: int) -> ArbSettings:
+        """The settings of the arbitration, as the ablation changes them."""
+        settings = self.settings.value
+        if self.ablation == "no gating":
+            return replace(settings, gate=0.0)
+        if self.ablation == "no soft arbitration":
+            every = max(1, contradictions)
+            return replace(settings, policy="paper", rounds=1, pairs_per_round=every)
+        return settings
+
+    def _answered(self, case: Case, findings: Findings) -> Steps[Report]:
+        usable = findings.usable(keep_all=self.ablation == "no rejection")
+        shown, left = fitting(usable, case.reading_tokens)
+        if left:
+            case.meter.note(f"{left} of {len(usable)} claims did not fit into the last prompt.")
+        if not shown:
+            return report(findings)
+        reply = yield from self.writer.steps(case, shown, findings.disputed())
+        if isinstance(reply, BudgetExceeded):  # what is settled is shown as it is
+            return report(replace(findings, failed=reply, composition=composed([], shown)))
+        if isinstance(reply, Exception):
+            return report(replace(findings, failed=reply))
+        written = composed(reply.sentences.root, shown)
+        return report(replace(findings, composition=with_settled(written, findings.settled())))
