@@ -11,9 +11,10 @@ from ..runtime.chunks import Span, sentences
 from ..runtime.records import Document, Evidence
 from .agreement import claim_facts
 from .clusters import answer_tokens
-from .fidelity import denies, numbers_stand
+from .fidelity import denies, numbers_stand, without_numbers
 from .wording import content
 
+STOPS = (".", "!", "?", "。", "！", "？", "।", "؟")  # what a whole sentence ends with
 _STATED = 0.6  # ours: of a claim's content words, in the sentence or two that state it
 _ALMOST = 0.9  # ours: a single sentence that holds so much needs no second one
 _SAID = 0.5  # ours: of the words that are not known already, in that sentence
@@ -106,7 +107,8 @@ class _Page:
         known = self._known(claim) & words
         first, last = self._nearest(words, known)
         said = frozenset().union(*self.words[first : last + 1])
-        if not _holds(said, words, known):
+        plain = content(without_numbers(claim)) or words  # numbers stand, maybe in other notation
+        if not _holds(said, plain, known & plain):
             return None
         offset = self.chunk.span.start
         start, end = offset + self.parts[first].start, offset + self.parts[last].end
