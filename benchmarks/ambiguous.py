@@ -1,4 +1,4 @@
-"""Long answers to ambiguous questions: the share of right answers stated, and of rows with a wrong one.
+"""Long answers to ambiguous questions: the share of right answers stated, of rows with a wrong one.
 
     python benchmarks/ambiguous.py RAMDOCS.jsonl --lm qwen2.5-coder-0.5b --rows 12 --out results/amb
 

@@ -255,10 +255,10 @@ def _of_words(a: ClaimFacts, b: ClaimFacts) -> Difference | None:
             if opposed(word, rival):
                 return Difference("opposite", word, rival)
     for word in list(mine):
-        rival = next((w for w in its if same_meaning(word, w)), None)
-        if rival is not None:
+        twin = next((w for w in its if same_meaning(word, w)), None)
+        if twin is not None:
             mine.remove(word)
-            its.remove(rival)
+            its.remove(twin)
     extra = mine or its
     if (mine and its) or len(extra) > _EXTRA or any(w.upper() == w for w in extra):
         return Difference("wording", " ".join(mine), " ".join(its))
