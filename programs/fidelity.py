@@ -56,8 +56,10 @@ def numbers_stand(statement: str, text: str) -> bool:
 @lru_cache(maxsize=1024)
 def without_numbers(text: str) -> str:
     """A text with its dates, and its quantities with their units, blanked out."""
-    for span in (*find_dates(text), *find_quantities(text)):
-        text = text[: span.start] + " " * (span.end - span.start) + text[span.end :]
+    spans = [(d.start, d.end) for d in find_dates(text)]
+    spans += [(q.start, q.end) for q in find_quantities(text)]
+    for start, end in spans:
+        text = text[:start] + " " * (end - start) + text[end:]
     return text
 
 
