@@ -17,6 +17,7 @@ import click
 import dspy
 
 from referee.metrics import wilson_interval
+from referee.programs import ArbSettings
 from referee.programs.base import Case
 from referee.programs.steps import Clock, Driver
 from referee.programs.verification import Verifier
@@ -62,9 +63,10 @@ def related(rows, batch):
     meter = Meter()
     case = Case("", (), "2026-01-01", 2500, meter)
     started = time.time()
-    verifier = Verifier(certain=False, ask_model=True)
+    verifier = Verifier(ask_model=True)
+    settings = ArbSettings(certain=False, batch=batch)
     with metered(meter):
-        found = Driver({}, Clock()).run(verifier.steps(case, texts, pairs, batch))
+        found = Driver({}, Clock()).run(verifier.steps(case, texts, pairs, settings))
     said = {i: found.get(pair) for i, pair in zip(order, pairs, strict=True)}
     return [said[i] for i in range(len(rows))], meter, time.time() - started
 

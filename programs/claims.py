@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,9 +12,16 @@ from ..runtime.chunks import Span, sentences
 from ..runtime.records import Document, Evidence
 from .agreement import claim_facts
 from .clusters import answer_tokens
-from .fidelity import denies, numbers_stand
+from .fidelity import denies, numbers_stand, without_numbers
 from .wording import content
 
+STOPS = (".", "!", "?", "。", "！", "？", "।", "؟")  # what a whole sentence ends with
+# Text that speaks to the model instead of stating a fact.
+_COMMAND = re.compile(
+    r"\W{0,9}(?:(?:now|please|you (?:must|should)|to the \w{1,20}:)\W{1,3}){0,2}"
+    r"(?:ignore|disregard|forget|override)\b.{0,60}\b(?:instructions?|prompts?|rules?|above)\b",
+    re.IGNORECASE,
+)
 _STATED = 0.6  # ours: of a claim's content words, in the sentence or two that state it
 _ALMOST = 0.9  # ours: a single sentence that holds so much needs no second one
 _SAID = 0.5  # ours: of the words that are not known already, in that sentence
@@ -55,7 +63,8 @@ def ground(texts: Sequence[str], chunk: Chunk) -> Grounding:
     A claim is kept when at least 0.6 of its content words stand there, no number in it is missing
     from the chunk (a model that adds a year adds a fact), and the sentence does not deny it. Where
     a text says "it", a claim names the subject: words of ``about``, and names that stand elsewhere
-    in the chunk, are known, and half of the other words are enough. Equal texts are one claim.
+    in the chunk, are known, and half of the other words are enough. A sentence that tells its
+    reader to ignore instructions is no fact. Equal texts are one claim.
 
     Args:
         texts: Claims as the model wrote them.
@@ -101,12 +110,15 @@ class _Page:
     def stating(self, claim: str) -> Evidence | None:
         """The sentence, or the two, that state a claim."""
         words = content(claim)
-        if not words or not self.parts or not numbers_stand(claim, self.read):
+        if not words or not self.parts or _COMMAND.match(claim):
+            return None
+        if not numbers_stand(claim, self.read):
             return None
         known = self._known(claim) & words
         first, last = self._nearest(words, known)
         said = frozenset().union(*self.words[first : last + 1])
-        if not _holds(said, words, known):
+        plain = content(without_numbers(claim)) or words  # numbers stand, maybe in other notation
+        if not _holds(said, plain, known & plain):
             return None
         offset = self.chunk.span.start
         start, end = offset + self.parts[first].start, offset + self.parts[last].end

@@ -111,15 +111,18 @@ def composed(sentences: Sequence[CitedSentence], claims: Sequence[Claim]) -> Com
     """
     kept: list[tuple[str, list[Claim]]] = []
     dropped: list[str] = []
+    told: set[tuple[str, ...]] = set()
     repaired = 0
     for item in sentences:
         sentence = " ".join(_MARKS.sub(" ", item.sentence).split()).replace(" .", ".")
         cited = [claims[n - 1] for n in dict.fromkeys(item.claims) if 1 <= n <= len(claims)]
         sound = len(cited) == len(set(item.claims)) > 0 and rests_on(sentence, cited)
         basis = _sharing(sentence, cited) if sound else _basis(sentence, cited, claims)
-        if not basis or any(_same(sentence, other) for other, _ in kept):
+        tokens = tuple(answer_tokens(sentence))
+        if not basis or tokens in told:
             dropped.append(sentence)
             continue
+        told.add(tokens)
         repaired += not sound
         kept.append((_ended(sentence), basis))
     if not kept and claims:
@@ -196,10 +199,6 @@ def _sharing(sentence: str, cited: Sequence[Claim]) -> list[Claim]:
 
 def _ended(sentence: str) -> str:
     return sentence if sentence[-1] in ".!?。！？।…" else f"{sentence}."
-
-
-def _same(one: str, other: str) -> bool:
-    return answer_tokens(one) == answer_tokens(other)
 
 
 def _joined(

@@ -11,7 +11,7 @@ from ..runtime.chunks import chunk, sentences
 from ..runtime.records import Document
 from ..signatures import ExtractClaims, ExtractRelevantClaims
 from .base import Case
-from .claims import Chunk, Extracted, ground, rest
+from .claims import STOPS, Chunk, Extracted, ground, rest
 from .failures import FailureStatus, failure
 from .steps import Call, Reply, Steps, Wave
 
@@ -105,7 +105,7 @@ def _take(
         found.failures.append((part.document.id, *failure(reply)))
         return None
     texts = list(reply.claims.root)
-    if not reply.complete.root and len(texts) > 1:
+    if not reply.complete.root and len(texts) > 1 and not texts[-1].endswith(STOPS):
         texts = texts[:-1]  # where a reply was cut off, its last sentence is cut too
     grounding = ground(texts, part)
     found.ungrounded.extend((text, part.document.id) for text in grounding.ungrounded)

@@ -50,10 +50,17 @@ def numbers_stand(statement: str, text: str) -> bool:
         return False
     if not all(_counted(statement, span, known, text) for span in amounts):
         return False
-    rest = statement
-    for start, end in [*((d.start, d.stop) for d in days), *((s.start, s.end) for s in amounts)]:
-        rest = rest[:start] + " " * (end - start) + rest[end:]
-    return _numerals(rest) <= known.tokens
+    return _numerals(without_numbers(statement)) <= known.tokens
+
+
+@lru_cache(maxsize=1024)
+def without_numbers(text: str) -> str:
+    """A text with its dates, and its quantities with their units, blanked out."""
+    spans = [(d.start, d.end) for d in find_dates(text)]
+    spans += [(q.start, q.end) for q in find_quantities(text)]
+    for start, end in spans:
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
 
 
 def names_stand(statement: str, text: str) -> bool:

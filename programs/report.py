@@ -138,8 +138,7 @@ def _status(findings: Findings, validated: list[Claim]) -> tuple[Status, str]:
 
 def _why_nothing(findings: Findings, validated: list[Claim]) -> str:
     if not findings.extraction.chunks:
-        given = any(document.text.strip() for document in findings.case.documents)
-        return "all documents are about a homonym" if given else "no document has text"
+        return "all documents with text are about a homonym"
     if not findings.extraction.claims:
         return "no claim could be read in the documents"
     if not findings.claims.nodes:

@@ -33,10 +33,15 @@ def rival_values(a: str, b: str) -> bool:
         >>> rival_values("Ghana joined it in 1957.", "Ghana left it in 1961.")
         False
     """
-    short, long = sorted((claim_facts(a), claim_facts(b)), key=lambda f: len(f.words))
+    one, other = claim_facts(a), claim_facts(b)
+    return _rivals(one, other) or _rivals(other, one)
+
+
+def _rivals(short: ClaimFacts, long: ClaimFacts) -> bool:
     words = set(short.words)
     return (
-        short.modality == long.modality
+        len(short.words) <= len(long.words)
+        and short.modality == long.modality
         and len(short.negations) == len(long.negations)
         and bool(short.names)
         and all(has_name(long, name) for name in short.names)

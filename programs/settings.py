@@ -82,7 +82,7 @@ class ArbSettings:
         for name in _FLAGS:
             self._check(name, "True or False", lambda v: isinstance(v, bool))
         for name, known in _CHOICES.items():
-            self._check(name, f"one of {', '.join(known)}", lambda v, known=known: v in known)
+            self._check(name, f"one of {', '.join(known)}", known.__contains__)
         self._check("supports", "a whole number, 0 or more", lambda v: _whole(v) and v >= 0)
         self._check("step_size", "a number above 0", lambda v: _number(v) and 0 < v < math.inf)
         self._check("prior", "a number between 0 and 1", lambda v: _number(v) and 0 < v < 1)

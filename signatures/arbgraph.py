@@ -31,6 +31,10 @@ def as_word(value: Any) -> Any:
 
 def as_numbers(value: Any) -> list[int]:
     """The whole numbers in what a model wrote: 1, "1, 2" and ["c1", 2] alike."""
+    if isinstance(value, list):
+        return [number for entry in value for number in as_numbers(entry)]
+    if isinstance(value, int | float):
+        return [int(value)] if abs(value) < float("inf") else []
     return [int(found) for found in re.findall(r"\d{1,6}", str(value))]
 
 

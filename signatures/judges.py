@@ -7,7 +7,7 @@ from typing import Any, Literal
 import dspy
 import pydantic
 
-from .macr import keep_valid
+from .lists import keep_valid
 
 Label = Literal["supported", "contradicted", "insufficient"]
 
