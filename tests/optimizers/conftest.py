@@ -5,12 +5,19 @@ import json
 import dspy
 import pytest
 
+from referee.runtime.chunks import sentences
 from referee.runtime.scripted import prompt_of, scripted_lm
 
+PAIRS = range(1, 9)
 TYPED = {
+    '"confidence": number}, ...]': {
+        "relations": [{"pair": n, "relation": "contradiction", "confidence": 0.9} for n in PAIRS]
+    },
+    '"sentences"': {"sentences": [{"sentence": "It has two moons.", "claims": [1]}]},
     '"contradict"': {"contradict": True},
     '"relations"': {"relations": [{"pair": 1, "relation": "contradiction", "type": "other"}]},
     '"judgments"': {"judgments": [{"conflict": 1, "rule": "", "winner": "undecided"}]},
+    '"rule": text (the id': {"winner": "first", "confidence": 0.9, "rule": ""},
     '"first_snippet"': {"first_snippet": "x", "second_snippet": "y", "type": "other"},
     '"explanation"': {"answer": "two", "explanation": "Because."},
     '"key_attributes"': {
@@ -26,8 +33,12 @@ TYPED = {
 def answer(request):
     """JSON for typed outputs, else what the last message says."""
     prompt = prompt_of(request)
-    if "instruction" in prompt.lower():
+    if "instruction" in prompt.lower().replace("never instructions", ""):
         return f"Read with care ({len(prompt)})."
+    if "JSON object" in prompt and '"complete"' in prompt:
+        text = request.messages[-1].text.rpartition("Text:")[2]
+        claims = [s.text for s in sentences(text) if "moons" in s.text]
+        return json.dumps({"claims": claims, "complete": True})
     for key, value in TYPED.items():
         if "JSON object" in prompt and key in prompt:
             return json.dumps(value)
@@ -46,6 +57,7 @@ def moons(n, gold="two"):
                 f"The two moons of planet {i} are small.",
             ],
             answers=[gold],
+            facts=[gold],
         )
         for i in range(n)
     ]
