@@ -161,7 +161,7 @@ def _basis(findings: Findings, validated: list[Claim]) -> str:
         text = f"{text[:-1]}, and on {len(used) - kept} that lost."
     if graph.contradictions:
         text += f" {_many(len(graph.contradictions), 'contradiction')}: {_many(lost, 'claim')} lost"
-        text += f", {open_pairs} unresolved." if open_pairs else "."
+        text += f", {open_pairs} stay{'s' * (open_pairs == 1)} unresolved." if open_pairs else "."
     return text
 
 
