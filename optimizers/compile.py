@@ -200,13 +200,15 @@ def _inducer(rules: bool | InduceRules, run: Run) -> InduceRules | None:
 def _induced(induce: InduceRules, run: Run) -> Induction | None:
     """The induction; None when it was not measured to the end: half a table is no verdict."""
     student: Any = run.student  # it has a rule base
+    found, why = None, ""
     try:
         found = induce.induce(student, run.trainset, run.valset)
     except BackboneError as error:
-        run.tell(f"rules stay as they are: {error}")
-        return None
+        why = str(error)
     if run.meter.exhausted:
-        run.tell("rules stay as they are: the budget ended before all candidates were measured")
+        why = "the budget ended before all candidates were measured"
+    if found is None or why:
+        run.tell(f"rules stay as they are: {why}")
         return None
     kept = sum(entry["kept"] for entry in found.table())
     run.tell(f"rules: {kept} of {len(found.matrix.rules)} candidates kept")

@@ -259,3 +259,81 @@ def test_choices_of_the_command_line_are_the_registered_ones():
 
     assert set(cli_compile.OPTIMIZERS) == set(OPTIMIZERS)
     assert set(cli_options.METRICS) == set(METRICS)
+
+
+def test_compile_learns_rules_and_keeps_their_matrix(capsys, server, data, tmp_path):
+    out = tmp_path / "compiled"
+    args = ["compile", "macr", "--data", data, "--rows", "4", "--out", out]
+    served = ["--lm", "openai/tiny", "--api-base", server.url]
+    code, said, err = run(capsys, *args, *served)
+    assert code == 0
+    assert "rules: 0 of 0 candidates kept" in err
+    assert "rules        0 of 0 candidates were kept" in said
+    assert json.loads((out / "matrix.json").read_text())["rules"] == []
+    assert json.loads((out / "card.json").read_text())["compiled"]["rules"]["observed"] == 0
+    code, said, _ = run(capsys, *args, *served, "--no-rules")
+    assert code == 0
+    assert "candidates" not in said
+    assert not (out / "matrix.json").exists()
+
+
+def test_fact_recall_says_how_it_is_measured(capsys, server, tmp_path):
+    row = {"question": "How many?", "contexts": [{"text": "two"}], "facts": ["two"]}
+    data = tmp_path / "facts.jsonl"
+    data.write_text("\n".join(json.dumps({"id": str(n), **row}) for n in range(2)))
+    args = ["compile", "rag", "--data", data, "--lm", "openai/tiny", "--api-base", server.url]
+    code, said, err = run(capsys, *args, "--out", tmp_path / "words")
+    assert code == 0
+    assert err.startswith("Without --judge a fact counts where its words stand")
+    assert "after        fact_recall (word for word) 1.000" in said
+    judge = f"openai/judge@{server.url}"
+    code, said, err = run(capsys, *args, "--out", tmp_path / "judged", "--judge", judge)
+    assert code == 0
+    assert "fact_recall (judge referee-server/judge)" in said
+    assert "words stand" not in err
+
+
+def test_a_folder_stands_where_a_program_is_named(capsys, server, data, tmp_path):
+    referee.Vote().save_artifact(tmp_path / "mine")
+    MACR().save_artifact(tmp_path / "macr-mine")
+    referee.StandardRAG().save_artifact(tmp_path / "long")
+    served = ["--lm", "openai/tiny", "--api-base", server.url]
+    both = f"{tmp_path / 'mine'},vote"
+    code, out, err = run(capsys, "evaluate", both, "--data", data, "--format", "json", *served)
+    assert code == 0, err
+    first, second = json.loads(out)["programs"]
+    assert (first["program"], second["program"]) == ("mine", "vote")
+    code, out, _ = run(capsys, "batch", data, "--program", tmp_path / "mine", *served)
+    assert code == 0
+    assert json.loads(out.splitlines()[0])["result"]["answer"] == "two"
+    doc = tmp_path / "doc.txt"
+    doc.write_text("It has two moons.")
+    code, out, _ = run(
+        capsys, "write", "How many?", "--doc", doc, "--program", tmp_path / "long", *served
+    )
+    assert code == 0
+    assert out.startswith("two")
+    rules = tmp_path / "macr-mine" / "rules.yaml"
+    code, out, err = run(
+        capsys, "rules", "test", rules, "--data", data, "--program", tmp_path / "macr-mine", *served
+    )
+    assert code == 0
+    assert "R1" in out
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["resolve", "Who?", "--doc", "x", "--program", "LONG"], "which holds rag, is not one of"),
+        (["resolve", "Who?", "--doc", "x", "--program", "arbgraph"], "arbgraph is not one of"),
+        (["write", "Who?", "--doc", "x", "--program", "nothing"], "neither a program"),
+        (["evaluate", "vote,nothing", "--data", "x"], "neither a program"),
+        (["rules", "test", "x", "--data", "x", "--program", "vote"], "vote is not one of"),
+    ],
+)
+def test_another_kind_of_program_is_refused(capsys, tmp_path, args, says):
+    referee.StandardRAG().save_artifact(tmp_path / "long")
+    args = [str(tmp_path / "long") if a == "LONG" else a for a in args]
+    code, out, err = run(capsys, *args)
+    assert (code, out) == (2, "")
+    assert says in " ".join(err.split())

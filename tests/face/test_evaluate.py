@@ -632,11 +632,11 @@ def test_roles_go_to_the_programs_that_have_them(server):
 
     options = {"rules_file": None}
     lms = {"reader": served(server), "analyzer": served(server)}
-    found = several(["direct", "macr"], lms, options)
+    found = several(["direct", "macr"], None, lms, options)
     assert set(found["direct"].lms) == {"reader"}
     assert set(found["macr"].lms) == {"reader", "analyzer"}
     with pytest.raises(InputError, match="'analyzer'"):
-        several(["direct"], lms, options)
+        several(["direct"], None, lms, options)
 
 
 def test_only_conflicted_rows_on_request(capsys, server, tmp_path):

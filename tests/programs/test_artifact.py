@@ -10,10 +10,10 @@ import pytest
 
 import referee
 from referee.errors import ArtifactError, ArtifactWarning
-from referee.programs import MACR, PROGRAMS, Gate, Rule, RuleBase
+from referee.programs import MACR, PROGRAMS, ArbGraph, ArbSettings, Gate, Rule, RuleBase
 from referee.programs.settings import TUNED
 from referee.programs.thresholds import Thresholds
-from referee.runtime.scripted import prompt_of, scripted_lm
+from referee.runtime.scripted import WordEncoder, prompt_of, scripted_lm
 
 every_program = pytest.mark.parametrize("name", sorted(PROGRAMS))
 SECRETS = {"OPENAI_API_KEY": "sk-secret-0123456789", "HOME_SERVER": "http://10.1.2.3:8000/v1"}
@@ -287,3 +287,56 @@ def test_an_unwritable_folder_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ArtifactError, match="cannot be written"):
         MACR().save_artifact(tmp_path / "file" / "a")
+
+
+def test_arbgraph_keeps_its_settings_and_the_cosines_of_its_encoder(tmp_path):
+    settings = ArbSettings(rounds=3, accept=0.35, homonyms=False, batch=4)
+    program = ArbGraph(settings=settings, ask_model=True, ablation="no gating")
+    program.save_artifact(tmp_path)
+    loaded = referee.load(tmp_path)
+    assert loaded.settings.value == settings
+    assert (loaded.verifier.ask_model, loaded.arbiter.ask_model) == (True, True)
+    assert loaded.ablation == "no gating"
+    edit(tmp_path / "thresholds.json", lambda d: d.update(similarity=0.5, accept=0.2))
+    with pytest.warns(ArtifactWarning, match=r"thresholds.json was edited"):
+        edited = referee.load(tmp_path)
+    assert edited.settings.value.thresholds.similarity == 0.5
+    assert edited.settings.value.accept == 0.2
+
+
+def test_arbgraph_is_loaded_with_the_encoder_of_its_thresholds_alone(tmp_path):
+    cosines = Thresholds(query=0.2, similarity=0.5, merge=0.9)
+    other = WordEncoder("words")
+    program = ArbGraph(settings=ArbSettings(thresholds=cosines), encoder=other)
+    program.save_artifact(tmp_path / "other")
+    ArbGraph().save_artifact(tmp_path / "own")
+    with pytest.raises(ArtifactError, match="belong to the encoder 'words'"):
+        referee.load(tmp_path / "other")
+    with pytest.raises(ArtifactError, match="belong to the encoder 'all-MiniLM"):
+        referee.load(tmp_path / "own", encoder=other)
+    loaded = referee.load(tmp_path / "other", encoder=other)
+    assert loaded.settings.value.thresholds == cosines
+    assert ArbGraph(preset="paper").dump_settings() == saved_and_loaded(
+        ArbGraph(preset="paper"), tmp_path / "paper"
+    )
+
+
+def saved_and_loaded(program, folder):
+    program.save_artifact(folder)
+    loaded = referee.load(folder)
+    assert loaded.rules.rules == program.rules.rules
+    return loaded.dump_settings()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda d: d.pop("accept"), "settings that arbgraph does not take"),
+        (lambda d: d.update(accept=7), "accept is 7"),
+    ],
+)
+def test_broken_thresholds_of_arbgraph_are_refused(tmp_path, change, says):
+    ArbGraph().save_artifact(tmp_path)
+    edit(tmp_path / "thresholds.json", change)
+    with pytest.raises(ArtifactError, match=says):
+        referee.load(tmp_path)
