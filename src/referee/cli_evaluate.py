@@ -79,6 +79,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     names = [checked(name.strip()) for name in options["programs"].split(",")]
     lm, lms = connected(options)
     failed = 0
+    _check_all(options["sources"])
     for source, out in _runs(options["sources"], options["out"]):
         failed = max(failed, _evaluated(names, lm, lms, {**options, "data": source, "out": out}))
     ctx.exit(failed)
@@ -96,6 +97,18 @@ def _runs(sources: tuple[str, ...], out: str | None) -> list[tuple[str, str | No
     if len(set(names)) < len(names):
         raise click.UsageError("Two --data have one name: evaluate them with an --out each.")
     return [(source, str(Path(out) / name)) for source, name in zip(sources, names, strict=True)]
+
+
+def _check_all(sources: tuple[str, ...]) -> None:
+    """Find what is wrong with the last data set before the first one is paid for.
+
+    Raises:
+        InputError: A data set cannot be read.
+    """
+    from referee.data import load
+
+    for source in sources if len(sources) > 1 else ():
+        load(source, limit=1)
 
 
 def _evaluated(names: list[str], lm: Any, lms: dict[str, Any], options: dict[str, Any]) -> int:
