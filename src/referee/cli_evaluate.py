@@ -77,10 +77,11 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     again, and asks failed rows again. Exit code 1 when a row failed.
     """
     names = [checked(name.strip()) for name in options["programs"].split(",")]
+    runs = _runs(options["sources"], options["out"])
+    _check_all(options["sources"])
     lm, lms = connected(options)
     failed = 0
-    _check_all(options["sources"])
-    for source, out in _runs(options["sources"], options["out"]):
+    for source, out in runs:
         failed = max(failed, _evaluated(names, lm, lms, {**options, "data": source, "out": out}))
     ctx.exit(failed)
 
