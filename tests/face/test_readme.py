@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from referee import cli
-from referee.programs import starter_rules
+from referee.programs import Vote, starter_rules
 from referee.runtime import Document
 from referee.runtime.fake_server import FakeServer
 
@@ -88,6 +88,7 @@ def served(monkeypatch, tmp_path):
         "judgment": {},
     }
     (tmp_path / "queue.jsonl").write_text(jsonl(conflict))
+    Vote().save_artifact(tmp_path / "compiled")
     for name in ("rules.yaml", "rules.v2.yaml"):
         (tmp_path / name).write_text(starter_rules().to_yaml())
     passage = Document(text="Mars has two moons.", id="w1")
@@ -104,7 +105,7 @@ def test_the_readme_has_commands():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_understood(command, served):
     args = shlex.split(command.removeprefix("$ "))[1:]
-    if args[0] in ("resolve", "write", "evaluate", "batch") or args[:2] in ASKING:
+    if args[0] in ("resolve", "write", "evaluate", "batch", "compile") or args[:2] in ASKING:
         args = [a for a in args if not a.startswith("http")]
         judged = "--judge" in args
         for option in (*MODELS, "--api-base"):
