@@ -270,7 +270,7 @@ def test_compile_learns_rules_and_keeps_their_matrix(capsys, server, data, tmp_p
     assert "rules: 0 of 0 candidates kept" in err
     assert "rules        0 of 0 candidates were kept" in said
     assert json.loads((out / "matrix.json").read_text())["rules"] == []
-    assert json.loads((out / "card.json").read_text())["compiled"]["rules"]["observed"] == 0
+    assert json.loads((out / "card.json").read_text())["compiled"]["rules"]["observed"] == 2
     code, said, _ = run(capsys, *args, *served, "--no-rules")
     assert code == 0
     assert "candidates" not in said
@@ -303,7 +303,9 @@ def test_a_folder_stands_where_a_program_is_named(capsys, server, data, tmp_path
     assert code == 0, err
     first, second = json.loads(out)["programs"]
     assert (first["program"], second["program"]) == ("mine", "vote")
-    code, out, _ = run(capsys, "batch", data, "--program", tmp_path / "mine", *served)
+    lines = tmp_path / "questions.jsonl"
+    lines.write_text('{"id": "1", "question": "How many?", "documents": ["It has two moons."]}')
+    code, out, _ = run(capsys, "batch", lines, "--program", tmp_path / "mine", *served)
     assert code == 0
     assert json.loads(out.splitlines()[0])["result"]["answer"] == "two"
     doc = tmp_path / "doc.txt"
