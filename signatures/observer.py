@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import dspy
 import pydantic
 
-from .macr import keep_valid
+from .lists import keep_valid
 
 Check = Literal[
     "none",

@@ -122,8 +122,9 @@ def test_rules(**options: Any) -> None:
         click.echo(json.dumps(record, ensure_ascii=False, indent=2))
     else:
         _print_table(table)
-        right = _share(measured.matrix.baseline)
-        click.echo(f"Without rules {right:.2f} of {len(examples)} examples are right.", err=True)
+        share_right = _share(measured.matrix.baseline)
+        told = f"Without rules {share_right:.2f} of {len(examples)} examples are right."
+        click.echo(told, err=True)
     _say_cost(measured.usage, measured.problems)
 
 
