@@ -93,7 +93,7 @@ def rows(number, first=0):
     ]
 
 
-def measure(program, number, server, concurrency=IN_FLIGHT):
+def measure(program, number, server, latency, concurrency=IN_FLIGHT):
     """Rows/s, share of the server-bound rate, CPU ms a request, growth in MB."""
     lm = connect("openai/tiny", api_base=server.url)
     evaluate(program, rows(2 * concurrency, 10**6), lm=lm, concurrency=concurrency)
@@ -108,7 +108,7 @@ def measure(program, number, server, concurrency=IN_FLIGHT):
         "program": program,
         "rows": number,
         "rate": number / seconds,
-        "share": requests / seconds / (concurrency / LATENCY),
+        "share": requests / seconds / (concurrency / latency),
         "requests": requests,
         "cpu_ms": 1000 * spent / requests,
         "grown_mb": peak() - before,
@@ -123,18 +123,19 @@ def peak():
 @click.option("--cpus", help="Cores of server and client, such as 0,1.")
 @click.option("--cache", is_flag=True, help="Keep replies on disk, as the command line does.")
 @click.option("--times", default=3)
+@click.option("--latency", default=LATENCY, help="Seconds that the server takes.")
 @click.option("--json", "as_json", is_flag=True)
-def main(cpus, cache, times, as_json):
+def main(cpus, cache, times, latency, as_json):
     server_cpu, client_cpu = cpus.split(",") if cpus else (None, None)
     if client_cpu is not None:
         os.sched_setaffinity(0, {int(client_cpu)})
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
     for program, number in (("direct", 1000), ("macr", 100)):
         for _ in range(times):
-            with Server(cpu=server_cpu) as server, tempfile.TemporaryDirectory() as folder:
+            with Server(latency, cpu=server_cpu) as server, tempfile.TemporaryDirectory() as folder:
                 # A cache of its own: a hit would be no request.
                 with caching(ReplyCache(folder) if cache else None):
-                    found = measure(program, number, server)
+                    found = measure(program, number, server, latency)
                 found["in_flight"] = server.counts()[1]
             print(json.dumps(found) if as_json else LINE.format(**found), flush=True)
 

@@ -200,6 +200,7 @@ def test_input_is_read_no_further_than_the_window():
     assert batch.to_function(lines(), write) == {"ok": 300}
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file():
     def peak(number):
         lines = (json.dumps({"id": i, "question": "x" * 500}).encode() for i in range(number))

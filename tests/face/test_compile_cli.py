@@ -107,6 +107,7 @@ assert "litellm" in sys.modules
 """
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_second_backbone_is_one_command(data, tmp_path):
     """Compile on A, use on B with a warning, compile again for B.
@@ -146,6 +147,7 @@ def test_a_teacher_on_another_server(capsys, server, data, tmp_path):
     assert {r.body["model"] for r in server.requests} == {"strong"}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_killed_and_started_again_it_pays_for_nothing_twice(capsys, data, tmp_path):
     """-9 in the middle of a run, twice; the server counts every request of all runs."""
