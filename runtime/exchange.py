@@ -107,6 +107,7 @@ def _ask_one(lm: dspy.BaseLM, messages: Any, options: dict[str, Any]) -> Outputs
             time.sleep(request.pause)
             with request.attempt() as sent:
                 request.outputs = request.once(messages=messages, **sent)
+        request.keep()
     return request.outputs
 
 
@@ -123,6 +124,7 @@ async def _aask_one(lm: dspy.BaseLM, messages: Any, options: dict[str, Any]) -> 
                 await asyncio.sleep(request.pause)
                 with request.attempt() as sent:
                     request.outputs = await request.once.acall(messages=messages, **sent)
+            request.keep()
     return request.outputs
 
 
@@ -269,12 +271,14 @@ class _Request:
         self._failed += 1
         return True
 
-    def _end(self, error: Exception | None) -> None:
+    def keep(self) -> None:
+        """Store the reply, while the slot is held: a killed process loses no more than it holds."""
         cache = current_cache()
-        if error is None and cache is not None and self.outputs is not None:
-            trouble = cache.put(self.key, self.outputs)
-            if trouble:
-                self.meter.note(trouble)
+        trouble = cache.put(self.key, self.outputs) if cache and self.outputs is not None else ""
+        if trouble:
+            self.meter.note(trouble)
+
+    def _end(self, error: Exception | None) -> None:
         with _lock:
             _in_flight.pop(self._flight, None)
         if error is None:

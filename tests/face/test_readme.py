@@ -155,4 +155,4 @@ def test_shown_outputs_are_what_the_local_model_prints(command, output, tmp_path
     args = [*shlex.split(command)[1:], "--no-cache"]
     result = CliRunner().invoke(cli.cli, args, catch_exceptions=False)
     assert result.exit_code == 0
-    assert result.stdout.splitlines()[0] == output.splitlines()[0]
+    assert result.stdout.splitlines()[0].rstrip() == output.splitlines()[0]
