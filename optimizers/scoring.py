@@ -31,21 +31,39 @@ def as_right(
     Raises:
         InputError: The metric is unknown or the score is outside [0, 1].
     """
+    if not 0 <= passing <= 1:
+        raise InputError(f"passing is {passing!r}: give a score in [0, 1].")
+    measure = as_measure(metric)
+
+    def right(example: dspy.Example, prediction: dspy.Prediction) -> bool | None:
+        score = measure(example, prediction)
+        return None if score is None else score >= passing
+
+    return right
+
+
+def as_measure(metric: Metric) -> Callable[[dspy.Example, dspy.Prediction], float | None]:
+    """Turn a metric, by name or as a callable, into a score; see `as_right`.
+
+    Returns:
+        (example, prediction) -> score, or None when the metric says nothing.
+
+    Raises:
+        InputError: The metric is unknown.
+    """
     named: dict[str, Callable[..., Any]] = {"em": _em, "fact_recall": _fact_recall}
     if not callable(metric) and metric not in named:
         raise InputError(
             f"There is no metric {metric!r}: choose {', '.join(named)}, or pass a callable."
         )
-    if not 0 <= passing <= 1:
-        raise InputError(f"passing is {passing!r}: give a score in [0, 1].")
     measure = metric if callable(metric) else named[metric]
 
-    def right(example: dspy.Example, prediction: dspy.Prediction) -> bool | None:
-        score = measure(example, prediction)
-        score = getattr(score, "score", score)
-        return None if score is None else float(score) >= passing
+    def score(example: dspy.Example, prediction: dspy.Prediction) -> float | None:
+        found = measure(example, prediction)
+        found = getattr(found, "score", found)
+        return None if found is None else float(found)
 
-    return right
+    return score
 
 
 def _em(example: dspy.Example, prediction: dspy.Prediction) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import takewhile
 
 import dspy
@@ -20,6 +21,7 @@ from .evidence_graph import EvidenceGraph
 from .failures import failure
 from .operators import apply_rules, open_rules
 from .reasoner import as_rule_text, winner_index
+from .replay import computed
 from .rival_values import corroborates
 from .rules import Rule, RuleBase
 from .settings import ArbSettings
@@ -77,7 +79,10 @@ class Arbiter(dspy.Module):
         """
         if not asks_model(self.ask_model, case, self.weigh, "arbiter"):
             most = 0
-        court = _Court(case, graph, claims, self.rules, self.weigh)
+        court = computed(
+            ("court", graph, self.rules),
+            lambda: _Court(case, graph, claims, self.rules, self.weigh),
+        )
         rounds = arbitration_rounds(
             graph,
             policy=settings.policy,
@@ -125,8 +130,10 @@ class _Court:
         self.origins = origin_of(case.documents)
         in_code = [r for r in rules.rules if not r.operator or r.operator in _OF_CLAIMS]
         self.rules = RuleBase(in_code, authoritative=rules.authoritative)
+        # Neither depends on credibility, so a tuner's next run on this graph finds them here.
+        self.by_rule, self.call = cache(self._by_rule), cache(self._call)
 
-    def by_rule(self, ask: Ask) -> tuple[Answer, str] | None:
+    def _by_rule(self, ask: Ask) -> tuple[Answer, str] | None:
         """The decision of the first rule that code can apply; the order of the two is no matter."""
         sides = self._sides(ask)
         judgment = apply_rules(
@@ -137,7 +144,7 @@ class _Court:
         winner = (ask.a, ask.b)[judgment.winner]
         return (winner, 1.0), f"rule {judgment.rule}: {judgment.reason}"
 
-    def call(self, ask: Ask) -> Call:
+    def _call(self, ask: Ask) -> Call:
         """The request about a pair that no rule in code decides."""
         sides = self._sides(ask)
         inputs = {
