@@ -20,8 +20,8 @@ from ..programs.base import Case, as_of
 from ..programs.replay import Replay
 from ..programs.steps import Clock, Driver, Progress, listener
 from ..runtime.documents import as_documents, as_question
-from ..runtime.fan_out import fan_out
 from ..runtime.failures import failure
+from ..runtime.fan_out import fan_out
 from ..runtime.meter import Meter, metered
 from ..runtime.records import Usage
 
