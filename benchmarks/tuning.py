@@ -24,17 +24,18 @@ from referee.runtime.fake_server import FakeServer
 from referee.runtime.scripted import WordEncoder
 
 MACR_PARAMETERS = ("gate_threshold", "samples", "min_coverage", "min_support")
-ARBGRAPH_PARAMETERS = (
-    "step_size",
-    "accept",
-    "pairs_per_round",
-    "rounds",
-    "min_coverage",
-    "min_support",
-)
+ARBGRAPH_PARAMETERS = ("step_size", "accept", "pairs_per_round", "rounds")
 PLACES = ("Arvel", "Bromm", "Casten", "Dorvik", "Ellund", "Farrow", "Gastor", "Hemmel")
-MAKERS = ("Anna Berg", "Carl Dorn", "Eva Falk", "Gustav Holm", "Ida Juhl", "Karl Lund")
-PARTS = ("first", "second", "third")
+EVENTS = (
+    "The foundations of the {} were laid",
+    "A second wheel was added to the {}",
+    "The {} burned down to its walls",
+    "The roof of the {} was rebuilt in slate",
+    "The last miller of the {} retired",
+    "A turbine replaced the wheels of the {}",
+    "The {} was bought by the county",
+    "The {} opened as a museum",
+)
 FILLER = (
     "The road to it follows the river for two miles and is closed in winter.",
     "Visitors are asked to leave their dogs at the gate.",
@@ -68,27 +69,27 @@ def short_row(i, draw):
 
 
 def long_rows(n):
-    """Five documents of four claims each; about one in six states another year or maker."""
+    """Five documents; two of eight facts are contested: one document or two state another year."""
     return [long_row(i, random.Random(i)) for i in range(n)]
 
 
 def long_row(i, draw):
     name = f"{PLACES[i % 8]} mill {i}"
-    years, makers = draw.sample(range(1600, 1990), 3), draw.sample(MAKERS, 3)
-    facts = [
-        f"The {part} tower of the {name} was built in {year} by {maker}."
-        for part, year, maker in zip(PARTS, years, makers, strict=True)
-    ]
+    years = draw.sample(range(1600, 1990), len(EVENTS))
+    facts = [f"{event.format(name)} in {year}." for event, year in zip(EVENTS, years, strict=True)]
+    contested = draw.sample(range(len(facts)), 2)
+    false = {n: set(draw.sample(range(5), draw.choice([1, 1, 2]))) for n in contested}
     documents = []
-    for _ in range(5):
-        claims = [
-            fact.replace(str(year), str(year + 7)) if draw.random() < 1 / 6 else fact
-            for fact, year in zip(facts, years, strict=True)
+    for d in range(5):
+        said = [
+            fact.replace(str(year), str(year + 7)) if d in false.get(n, ()) else fact
+            for n, (fact, year) in enumerate(zip(facts, years, strict=True))
+            if n in contested or draw.random() < 0.6
         ]
         date = f"{2000 + draw.randrange(20)}-01-01"
-        documents.append({"text": " ".join([*claims, draw.choice(FILLER)]), "date": date})
+        documents.append({"text": " ".join([*said, draw.choice(FILLER)]), "date": date})
     return dspy.Example(
-        question=f"Who built the towers of the {name}, and when?",
+        question=f"What is the history of the {name}?",
         documents=documents,
         date="2026-01-01",
         facts=facts,
@@ -124,8 +125,18 @@ def read(prompt, seed):
 
 def related(prompt, seed):
     pairs = [int(n) for n in re.findall(r'"pair": ?(\d+)', prompt)]
-    kinds = {"relation": "contradiction", "type": "misinformation", "confidence": 0.9}
+    kinds = {"relation": "contradiction", "type": "misinformation"}
     return {"relations": [{"pair": n, **kinds} for n in pairs]}
+
+
+def claims_related(prompt, seed):
+    found = json.loads(prompt[prompt.rindex("Pairs:") + 6 :])
+    return {"relations": [{"pair": p["pair"], **relation(p)} for p in found]}
+
+
+def relation(pair):
+    same = YEAR.sub("", pair["first"]) == YEAR.sub("", pair["second"])
+    return {"relation": "contradiction" if same else "neutral", "confidence": 0.9}
 
 
 def judged(prompt, seed):
@@ -135,7 +146,7 @@ def judged(prompt, seed):
 
 def listed(prompt, seed):
     text = prompt.rsplit("Text:", 1)[1]
-    claims = re.findall(r"The \w+ tower of[^.]*\.", text)
+    claims = [s.strip() + "." for s in text.split(".") if YEAR.search(s)]
     return {"claims": claims, "complete": True}
 
 
@@ -160,7 +171,7 @@ ROLES = (
     ("Settle each conflict", judged),
     ("which side is true", judged),
     ("facts in the text that bear", listed),
-    ("what its two claims say", related),
+    ("what its two claims say", claims_related),
     ("which one is more credible", weighed),
     ("from the numbered claims", composed),
 )
@@ -224,7 +235,7 @@ def main(rows, trials, seed, only):
     runs = {
         "macr": (MACR(gate=Gate(), rules=base), short_rows(rows), MACR_PARAMETERS, "em"),
         "arbgraph": (
-            ArbGraph(rules=base, encoder=WordEncoder()),
+            ArbGraph(rules=RuleBase([]), encoder=WordEncoder()),  # the model decides everything
             long_rows(rows),
             ARBGRAPH_PARAMETERS,
             "fact_recall",

@@ -211,8 +211,9 @@ def _opened(storage: str | None) -> Any:
         path = storage.removeprefix("journal:").removeprefix("//")
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         return JournalStorage(JournalFileBackend(path))
-    waits = {"connect_args": {"timeout": _BUSY}} if storage.startswith("sqlite") else {}
-    return RDBStorage(storage, engine_kwargs=waits)
+    if not storage.startswith("sqlite"):
+        return RDBStorage(storage)
+    return RDBStorage(storage, engine_kwargs={"connect_args": {"timeout": _BUSY}})
 
 
 def _storage_errors() -> tuple[type[Exception], ...]:
