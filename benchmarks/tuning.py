@@ -140,8 +140,19 @@ def relation(pair):
 
 
 def judged(prompt, seed):
-    winner = random.Random(prompt).choice(["first", "second"])
-    return {"judgments": [{"conflict": n, "rule": "", "winner": winner} for n in range(1, 4)]}
+    """Half of the rules fit a conflict, and who wins does not depend on the rules offered."""
+    conflicts = json.loads(prompt[prompt.rindex("Conflicts:") + 10 :])
+    return {"judgments": [{"conflict": c["conflict"], **judgment(c)} for c in conflicts]}
+
+
+def judgment(conflict):
+    sides = sorted((conflict["first"], conflict["second"]))
+    winner = random.Random(str(sides)).choice(sides)
+    said = {"winner": "first" if conflict["first"] == winner else "second"}
+    for rule in conflict.get("rules", ()):
+        if random.Random(f"{sides}{rule}").random() < 0.5:
+            return {"rule": rule.partition(":")[0], **said}
+    return {"winner": "undecided"} if conflict.get("rules") else said
 
 
 def listed(prompt, seed):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import dspy
@@ -18,7 +17,7 @@ from ..errors import BackboneError, BudgetExceeded, InputError
 from ..programs import Program
 from ..programs.base import Case, as_of
 from ..programs.replay import Replay
-from ..programs.steps import Clock, Driver, Progress, listener
+from ..programs.steps import Clock, Driver, Progress, Steps, Wave, listener
 from ..runtime.documents import as_documents, as_question
 from ..runtime.failures import failure
 from ..runtime.fan_out import fan_out
@@ -83,7 +82,8 @@ class Rehearsal:
         try:
             for start in range(0, len(self._rows), TOGETHER):
                 some = self._rows[start : start + TOGETHER]
-                fan_out([partial(row.run, program, self._measure) for row in some])
+                waiting = [row for row in some if not row.begin(program, self._measure)]
+                fan_out([row.finish for row in waiting])
                 _stop_if_failing(self._rows, self._rows[: start + len(some)])
                 if told:
                     told(Progress(stage, start + len(some), len(self._rows)))
@@ -113,28 +113,66 @@ class _Row:
         self._documents = as_documents(inputs.get("documents") or [])
         self._date = as_of(inputs.get("date"))
 
-    def run(self, program: Program, measure: Measure) -> None:
+    def begin(self, program: Program, measure: Measure) -> bool:
+        """Run as far as nothing must be asked; whether that was to the end."""
         meter = Meter(within=self.total)  # without a budget of its own no stage economises
         case = Case(
             self._question, self._documents, self._date, program.reading_tokens, meter, program.lms
         )
-        with metered(meter):
-            with self.replay.running():
-                steps = self.replay.steps(program.steps(case))
-                outcome = Driver(program.lms, Clock()).run(steps)
-            failed = [error for error in self.replay.failed if failure(error)[0] != "parse_error"]
-            self.problem = failed[0] if failed else None
-            unread = outcome.status == "parse_error"
-            self.score = None if failed or unread else self._scored(program, case, outcome, measure)
+        self._run = _Run(program, case, measure, self.replay.steps(program.steps(case)))
+        self.replay.begin()
+        try:
+            with metered(meter), self.replay.running():
+                self._run.wave = next(self._run.steps)
+        except StopIteration as done:
+            self._end(done.value)
+            return True
+        return False
 
-    def _scored(self, program: Program, case: Case, outcome: Any, measure: Measure) -> float | None:
+    def finish(self) -> None:
+        """Run what `begin` left, with its requests."""
+        run = self._run
+        with metered(run.case.meter), self.replay.running():
+            outcome = Driver(run.program.lms, Clock()).run(run.rest())
+        self._end(outcome)
+
+    def _end(self, outcome: Any) -> None:
+        run = self._run
+        failed = [error for error in self.replay.failed if failure(error)[0] != "parse_error"]
+        self.problem = failed[0] if failed else None
+        unread = outcome.status == "parse_error"
+        with metered(run.case.meter):
+            self.score = None if failed or unread else self._scored(run, outcome)
+
+    def _scored(self, run: _Run, outcome: Any) -> float | None:
         shown = {
-            "question": case.question,
-            "program": program.name,
-            "date": case.date,
-            "documents": tuple(case.documents),
+            "question": run.case.question,
+            "program": run.program.name,
+            "date": run.case.date,
+            "documents": tuple(run.case.documents),
         }
-        return measure(self.example, dspy.Prediction(**outcome.model_copy(update=shown).fields()))
+        complete = outcome.model_copy(update=shown)
+        return run.measure(self.example, dspy.Prediction(**complete.fields()))
+
+
+@dataclass
+class _Run:
+    """A run of a program on one question, up to its first request."""
+
+    program: Program
+    case: Case
+    measure: Measure
+    steps: Steps[Any]
+    wave: Wave = field(default_factory=lambda: Wave("", ()))
+
+    def rest(self) -> Steps[Any]:
+        """The steps from that request on."""
+        while True:
+            replies = yield self.wave
+            try:
+                self.wave = self.steps.send(replies)
+            except StopIteration as done:
+                return done.value
 
 
 def _stop_if_failing(rows: Sequence[_Row], done: Sequence[_Row]) -> None:

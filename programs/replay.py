@@ -39,10 +39,13 @@ class Replay:
         self._stages: dict[Hashable, _Kept] = {}
         self._replies: dict[Hashable, Reply] = {}
 
+    def begin(self) -> None:
+        """A new run begins."""
+        self.requests, self.failed = 0, []
+
     @contextmanager
     def running(self) -> Iterator[None]:
-        """One run of the program on the question, in this context."""
-        self.requests, self.failed = 0, []
+        """Stages that run in this context are of this question."""
         token = _current.set(self)
         try:
             yield
@@ -127,3 +130,10 @@ def computed(key: Hashable, make: Callable[[], T]) -> T:
     result = make()
     replay.put(key, result, 0)
     return result
+
+
+def stand_for(requests: int) -> None:
+    """Count requests that were not made because their replies follow from others."""
+    replay = _current.get()
+    if replay is not None:
+        replay.requests += requests

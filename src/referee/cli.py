@@ -23,6 +23,7 @@ COMMANDS = {
     "models": "referee.cli_models",
     "resolve": "referee.cli_resolve",
     "rules": "referee.cli_rules",
+    "tune": "referee.cli_tune",
     "write": "referee.cli_write",
 }
 
