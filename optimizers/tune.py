@@ -189,8 +189,8 @@ class TuneThresholds(Teleprompter):  # type: ignore[misc,unused-ignore]
         rehearsal = Rehearsal(valset, as_measure(self.metric), meter)
         variants = _Variants(program, self.matrix)
         with self._staged() as alone:
-            study = Study(searched, pareto=self.pareto, seed=self.seed, storage=self._storage())
             with self._one_at_a_time():  # others wait for the replies of the first pass
+                study = Study(searched, pareto=self.pareto, seed=self.seed, storage=self._storage())
                 study.describe(self._of(program, valset, searched))
                 if alone and self.storage is None:
                     study.bury()

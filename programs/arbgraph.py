@@ -121,7 +121,7 @@ class ArbGraph(Program):
             "query": Tunable("tau_q", cosines.query, 0.0, 0.6),
             "similarity": Tunable("tau_sim", cosines.similarity, 0.2, 0.9),
             "confidence": Tunable("tau_conf", settings.confidence, 0.0, 1.0, step=0.05),
-            "accept": Tunable("tau_accept", settings.accept, 0.05, 0.6),
+            "accept": Tunable("tau_accept", settings.accept, 0.05, max(0.5, settings.accept)),
             "step_size": Tunable("eta", settings.step_size, 0.1, 2.0, step=0.05),
             "pairs_per_round": Tunable("k", settings.pairs_per_round, 1, 10, step=1),
             "supports": Tunable("M", settings.supports, 0, max(100, settings.supports), step=5),

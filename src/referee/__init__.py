@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         WeightsError,
     )
     from referee.evaluation import Evaluation, evaluate
-    from referee.optimizers import InduceRules
+    from referee.optimizers import InduceRules, TuneThresholds
     from referee.programs import (
         MACR,
         ArbGraph,
@@ -62,7 +62,7 @@ _HOMES = {
         "WeightsError",
     ),
     "referee.evaluation": ("Evaluation", "evaluate"),
-    "referee.optimizers": ("InduceRules",),
+    "referee.optimizers": ("InduceRules", "TuneThresholds"),
     "referee.programs": (
         "MACR",
         "ArbGraph",
@@ -103,6 +103,7 @@ __all__ = [
     "Report",
     "RuleBase",
     "StandardRAG",
+    "TuneThresholds",
     "Verdict",
     "Vote",
     "WeightsError",
