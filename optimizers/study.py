@@ -78,7 +78,7 @@ class Study:
                     directions=["maximize", "minimize"] if pareto else ["maximize"],
                     load_if_exists=True,
                 )
-            except (*_storage_errors(), ImportError, OSError, ValueError) as error:
+            except _storage_errors() as error:
                 raise _unusable(storage, error) from None
 
     def describe(self, what: Mapping[str, Any]) -> None:
@@ -156,7 +156,7 @@ class Study:
         import optuna
 
         state = optuna.trial.TrialState[name]
-        return self.optuna.get_trials(deepcopy=False, states=(state,))
+        return list(self.optuna.get_trials(deepcopy=False, states=(state,)))
 
     def _objectives(self, found: Pass, default: Pass) -> list[float]:
         score = comparable(found.scores, default.scores)
@@ -230,7 +230,7 @@ def _storage_errors() -> tuple[type[Exception], ...]:
     from optuna.exceptions import OptunaError
     from sqlalchemy.exc import SQLAlchemyError
 
-    return OptunaError, SQLAlchemyError
+    return OptunaError, SQLAlchemyError, ImportError, OSError, ValueError
 
 
 def _unusable(storage: str | None, error: Exception) -> InputError:

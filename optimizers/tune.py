@@ -315,7 +315,8 @@ class _Variants:
         rules = self._matrix.select(*minima) if self._matrix is not None else []
         key = tuple(rule.id for rule in rules)
         if key not in self._ruled:
-            trusted = getattr(self._program, "rules", RuleBase([])).authoritative
+            present = getattr(self._program, "rules", None)
+            trusted = present.authoritative if isinstance(present, RuleBase) else ()
             base = RuleBase(rules, authoritative=trusted)
             self._ruled[key] = self._program.with_rules(base)
         return self._ruled[key]
