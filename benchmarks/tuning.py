@@ -227,10 +227,10 @@ def tuned(program, rows, parameters, metric, trials, seed):
             folder=folder,
             seed=seed,
         )
-        started = time.perf_counter()
+        started, busy = time.perf_counter(), time.process_time()
         with dspy.context(lm=lm):
             found = tuner.tune(program, rows)
-        seconds = time.perf_counter() - started
+        seconds = time.perf_counter() - started, time.process_time() - busy
         if server.errors:
             raise click.ClickException(str(server.errors[0]))
         return found, len(server.requests), seconds
@@ -261,10 +261,12 @@ def report(name, first, second):
     found, asked, seconds = first
     share = asked / found.first_pass
     default = found.trials[0]
-    beyond = seconds - default.seconds
+    wall, busy = seconds
+    beyond = wall - default.seconds
     print(f"{name}: {len(found.trials)} trials over {found.rows} rows")
     print(f"  requests: {found.first_pass} in the first pass, {asked} in all, {share:.2f} passes")
     print(f"  seconds:  {default.seconds:.1f} for the first pass, {beyond:.1f} for everything else")
+    print(f"  CPU:      {busy:.1f} s in all, first pass and scripted server included")
     print(f"  score:    {default.score:.3f} -> {found.best.score:.3f} (trial {found.best.number})")
     same = first[0].best.values == second[0].best.values
     print(f"  again:    the same best trial: {'yes' if same else 'NO'}")
