@@ -8,6 +8,7 @@ from .rules import RuleCheck, verify_rules
 from .runs import Optimizer, Run, Score
 from .scoring import METRICS, Metric
 from .searches import Gepa, Mipro
+from .tune import TuneThresholds, Tuning
 
 __all__ = [
     "METRICS",
@@ -24,6 +25,8 @@ __all__ = [
     "RuleMatrix",
     "Run",
     "Score",
+    "TuneThresholds",
+    "Tuning",
     "compile_program",
     "verify_rules",
 ]

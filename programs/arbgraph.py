@@ -11,22 +11,26 @@ import dspy
 
 from ..errors import BudgetExceeded, InputError
 from ..runtime.embedder import Encoder, default_encoder
-from ..runtime.records import Document, Report
+from ..runtime.records import Claim, Document, Report
 from .arbitration import without_losers
 from .base import READING_TOKENS, Case, Program
 from .claim_arbiter import Arbiter, Arbitrated
 from .claim_nodes import Screened, candidates, screened
-from .composition import Writer, composed, fitting, with_settled
+from .composition import Composition, Writer, composed, fitting, with_settled
 from .evidence_graph import EvidenceGraph
-from .extraction import CONTINUATIONS, Extractor, chunked
+from .extraction import CONTINUATIONS, Extraction, Extractor, chunked
 from .homonyms import about_homonym
+from .replay import computed, remembered
 from .report import Findings, report
 from .rules import RuleBase, starter_rules
 from .settings import PRESETS, TUNED, ArbSettings, SettingsParameter, from_saved, saved
 from .spending import Allowance
 from .steps import Steps
 from .thresholds import Thresholds, thresholds_for
+from .tunables import Tunable, Values, chosen
 from .verification import Verified, Verifier
+
+ROUNDS = 20  # ours: the most worth trying; settling seldom takes as many
 
 Ablation = Literal[
     "",
@@ -160,26 +164,60 @@ class ArbGraph(Program):
         one = len(documents) < 2 and not settings.within_document
         return 0 if one or self.ablation == "no evidence graph" else settings.max_pairs
 
+    def tunables(self) -> dict[str, Tunable]:
+        """Thresholds, step size and bounds; without a rounds bound, its end of the search."""
+        settings, cosines = self.settings.value, self.thresholds()
+        rounds = ROUNDS if settings.rounds is None else settings.rounds
+        return {
+            "query": Tunable("tau_q", cosines.query, 0.0, 0.6),
+            "similarity": Tunable("tau_sim", cosines.similarity, 0.2, 0.9),
+            "confidence": Tunable("tau_conf", settings.confidence, 0.0, 1.0, step=0.05),
+            "accept": Tunable("tau_accept", settings.accept, 0.05, max(0.5, settings.accept)),
+            "step_size": Tunable("eta", settings.step_size, 0.1, 2.0, step=0.05),
+            "pairs_per_round": Tunable("k", settings.pairs_per_round, 1, 10, step=1),
+            "supports": Tunable("M", settings.supports, 0, max(100, settings.supports), step=5),
+            "rounds": Tunable("T", rounds, 1, max(ROUNDS, rounds), step=1),
+        }
+
+    def with_values(self, values: Values) -> Self:
+        """See `Program.with_values`; tau_q and tau_sim stay those of the encoder in use."""
+        given: dict[str, Any] = dict(chosen(self.tunables(), values, self.name))
+        cosines = {name: given.pop(name) for name in ("query", "similarity") if name in given}
+        if cosines:
+            given["thresholds"] = self.thresholds()._replace(**cosines)
+        other = copy.copy(self)
+        other.settings = SettingsParameter(replace(self.settings.value, **given))
+        return other
+
     def steps(self, case: Case) -> Steps[Report]:
         """Claims, screening, relations, arbitration, answer."""
-        allowance = Allowance(case.meter)
-        chunks = allowance.chunks(chunked(self._on_subject(case)))
-        extraction = yield from self.extractor.steps(case, chunks, allowance.reading())
-        claims = yield from screened(
-            case,
-            extraction.claims,
-            self.encoder,
-            self.thresholds(),
-            self.ablation != "no screening",
+        allowance, cosines, settings = Allowance(case.meter), self.thresholds(), self.settings.value
+        extraction = yield from remembered("claims", self._extracted(case, allowance))
+        claims = yield from remembered(
+            ("screened", cosines.query, cosines.merge), self._screened(case, extraction)
         )
         findings = Findings(case, extraction, claims)
         if not claims.nodes:
             return report(findings)
-        related = yield from self._related(case, claims, allowance)
-        graph = self._graph(claims, related)
+        related = yield from remembered(
+            ("related", cosines), self._related(case, claims, allowance)
+        )
+        graph = computed(
+            ("graph", cosines, settings.confidence, settings.supports),
+            lambda: self._graph(claims, related),
+        )
         arbitrated = yield from self._arbitrated(case, graph, claims, allowance)
         findings = replace(findings, related=related, graph=graph, arbitrated=arbitrated)
         return (yield from self._answered(case, findings))
+
+    def _extracted(self, case: Case, allowance: Allowance) -> Steps[Extraction]:
+        chunks = allowance.chunks(chunked(self._on_subject(case)))
+        return (yield from self.extractor.steps(case, chunks, allowance.reading()))
+
+    def _screened(self, case: Case, extraction: Extraction) -> Steps[Screened]:
+        filtering = self.ablation != "no screening"
+        cosines = self.thresholds()
+        return (yield from screened(case, extraction.claims, self.encoder, cosines, filtering))
 
     def _on_subject(self, case: Case) -> list[Document]:
         """Documents without those about a homonym of what is asked (ours; Figure 4)."""
@@ -248,10 +286,19 @@ class ArbGraph(Program):
             case.meter.note(f"{left} of {len(usable)} claims did not fit into the last prompt.")
         if not shown:
             return report(findings)
-        reply = yield from self.writer.steps(case, shown, findings.disputed())
-        if isinstance(reply, BudgetExceeded):  # what is settled is shown as it is
-            return report(replace(findings, failed=reply, composition=composed([], shown)))
-        if isinstance(reply, Exception):
-            return report(replace(findings, failed=reply))
-        written = composed(reply.sentences.root, shown)
+        disputed = findings.disputed()
+        key = ("answer", findings.graph, tuple(c.id for c in shown), tuple(disputed.items()))
+        written = yield from remembered(key, self._written(case, shown, disputed))
+        if isinstance(written, BudgetExceeded):  # what is settled is shown as it is
+            return report(replace(findings, failed=written, composition=composed([], shown)))
+        if isinstance(written, Exception):
+            return report(replace(findings, failed=written))
         return report(replace(findings, composition=with_settled(written, findings.settled())))
+
+    def _written(
+        self, case: Case, claims: Sequence[Claim], disputed: Mapping[str, str]
+    ) -> Steps[Composition | Exception]:
+        reply = yield from self.writer.steps(case, claims, disputed)
+        if isinstance(reply, Exception):
+            return reply
+        return composed(reply.sentences.root, claims)

@@ -26,7 +26,9 @@ from ..signatures import (
 from .base import Case
 from .failures import failure
 from .reading import SHORT_ANSWER, read_answer
+from .replay import remembered
 from .steps import Call, Reply, Steps, Task, Wave
+from .tunables import Tunable, Values
 
 Relevance = Literal["code", "rouge", "embedding", "llm"]
 Weights = Literal["uniform", "likelihood"]
@@ -195,6 +197,25 @@ class Assessment(dspy.Module):
         other.always_internal = True
         return other
 
+    def tunables(self) -> dict[str, Tunable]:
+        """The threshold and the number of samples; fewer samples are the first of more."""
+        if self.always_internal:
+            return {}
+        most = max(SAMPLES, self.gate.k)
+        return {
+            "gate_threshold": Tunable("tau", self.gate.threshold, 0.0, 1.0),
+            "samples": Tunable("k", self.gate.k, 2, most, step=1),
+        }
+
+    def with_values(self, values: Values) -> Assessment:
+        """The same predictors behind another gate."""
+        gate = self.gate
+        threshold = values.get("gate_threshold", gate.threshold)
+        k = int(values.get("samples", gate.k))
+        other = copy.copy(self)
+        other.tuned = GateParameter(replace(gate, threshold=threshold, k=k))
+        return other
+
     def steps(self, case: Case, *, consults: bool) -> Steps[Knowledge]:
         """Sample, measure, branch, and answer from C0.
 
@@ -202,18 +223,28 @@ class Assessment(dspy.Module):
             case: The question.
             consults: Whether a language model plays the retriever (it has the role of one).
         """
-        subject = yield from self._subject(case)
+        subject = yield from remembered("subject", self._subject(case))
         enriched = {"today": case.date, "subject": subject, "question": case.question}
         if self.always_internal:
             return (yield from self._internal(case, enriched, Knowledge("internal")))
-        samples = yield from self._samples(case, enriched)
-        uncertainty = yield from self._uncertainty(case, samples)
-        found = Knowledge("none", uncertainty, tuple(s.text for s in samples), subject)
+        # A threshold changes no sample, so what was measured is kept without it.
+        measured = ("uncertainty", replace(self.gate, threshold=NEVER))
+        texts, uncertainty = yield from remembered(measured, self._measured(case, enriched))
+        found = Knowledge("none", uncertainty, texts, subject)
         if uncertainty is not None and self.gate.trusts(uncertainty):
-            return (yield from self._internal(case, enriched, replace(found, branch="internal")))
+            found = replace(found, branch="internal")
+            return (yield from remembered(found, self._internal(case, enriched, found)))
         if self.retriever is None and not consults:
             return found
-        return (yield from self._external(case, replace(found, branch="external")))
+        found = replace(found, branch="external")
+        return (yield from remembered(found, self._external(case, found)))
+
+    def _measured(
+        self, case: Case, enriched: dict[str, str]
+    ) -> Steps[tuple[tuple[str, ...], float | None]]:
+        samples = yield from self._samples(case, enriched)
+        uncertainty = yield from self._uncertainty(case, samples)
+        return tuple(s.text for s in samples), uncertainty
 
     def _subject(self, case: Case) -> Steps[str]:
         if self.subject:

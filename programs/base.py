@@ -22,6 +22,7 @@ from ..runtime.passages import fit
 from ..runtime.records import Document, Outcome, Status
 from .rules import RuleBase
 from .steps import Clock, Driver, Steps
+from .tunables import Tunable, Values, chosen
 
 READING_TOKENS = 2500  # ours: leaves room for instructions and demonstrations in a 4,096 window
 
@@ -111,6 +112,19 @@ class Program(dspy.Module):
         for base in bases:
             base.load_state(rules.dump_state())
         return copy
+
+    def tunables(self) -> dict[str, Tunable]:
+        """What may be tuned, by the names of `tunables`; nothing unless a program says so."""
+        return {}
+
+    def with_values(self, values: Values) -> Self:
+        """A copy with other values of `tunables`, which shares everything else.
+
+        Raises:
+            InputError: The program offers no such value, or it is out of range.
+        """
+        chosen(self.tunables(), values, self.name)
+        return self
 
     def steps(self, case: Case) -> Steps[Any]:
         """The algorithm: yields waves of calls, returns a `Verdict` or `Report` (`steps.py`)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from .evidence_graph import EvidenceGraph
 from .failures import failure
 from .operators import apply_rules, open_rules
 from .reasoner import as_rule_text, winner_index
+from .replay import computed
 from .rival_values import Corroboration
 from .rules import Rule, RuleBase
 from .settings import ArbSettings
@@ -112,7 +114,10 @@ class Arbiter(dspy.Module):
         """
         asking = asks_model(self.ask_model, case, self.weigh, "arbiter")
         unasked: set[frozenset[str]] = set()
-        court = _Court(case, graph, claims, self.rules, self.weigh)
+        court = computed(
+            ("court", graph, self.rules),
+            lambda: _Court(case, graph, claims, self.rules, self.weigh),
+        )
         rounds = arbitration_rounds(
             graph,
             policy=settings.policy,
@@ -167,8 +172,10 @@ class _Court:
         self.rules = RuleBase(in_code, authoritative=rules.authoritative)
         self._corroboration = Corroboration({id: claim.text for id, claim in claims.items()})
         self._backed: dict[tuple[str, str], list[str]] = {}  # every pair is asked about twice
+        # Neither depends on credibility, so a tuner's next run on this graph finds them here.
+        self.by_rule, self.call = cache(self._by_rule), cache(self._call)
 
-    def by_rule(self, ask: Ask) -> Ruling | None:
+    def _by_rule(self, ask: Ask) -> Ruling | None:
         """The decision of the first rule that code can apply; the order of the two is no matter."""
         sides = self._sides(ask)
         judgment = apply_rules(
@@ -179,7 +186,7 @@ class _Court:
         winner = (ask.a, ask.b)[judgment.winner]
         return Ruling((winner, 1.0), f"rule {judgment.rule}: {judgment.reason}", judgment.rule)
 
-    def call(self, ask: Ask) -> Call:
+    def _call(self, ask: Ask) -> Call:
         """The request about a pair that no rule in code decides."""
         sides = self._sides(ask)
         inputs = {

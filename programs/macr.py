@@ -24,8 +24,10 @@ from .icl import layout
 from .outcomes import failure_notes, without_answer
 from .reading import SHORT_ANSWER, read_answer, read_answers, readings, stating
 from .reasoner import Reasoner, as_queue_line
+from .replay import remembered
 from .rules import RuleBase, starter_rules
 from .steps import Call, Steps, Wave
+from .tunables import Tunable, Values, chosen
 from .vote import count_votes, ranked_clusters
 
 COMPOSED_CONFIDENCE = 0.5  # ours: one model put the hops together; tuning may calibrate it
@@ -141,8 +143,27 @@ class MACR(Program):
         """Rules in words and the fallback."""
         return 2
 
+    def tunables(self) -> dict[str, Tunable]:
+        """The gate: tau, and its k."""
+        return self.assessment.tunables()
+
+    def with_values(self, values: Values) -> Self:
+        """See `Program.with_values`."""
+        other = copy.copy(self)
+        other.assessment = self.assessment.with_values(chosen(self.tunables(), values, self.name))
+        return other
+
     def steps(self, case: Case) -> Steps[Verdict]:
         """Answers; where they disagree: assessment, conflicts, judgments, conclusion."""
+        opening = yield from remembered("answers", self._opening(case))
+        if isinstance(opening, Verdict):
+            return opening
+        knowledge = yield from self.assessment.steps(case, consults="retriever" in self.lms)
+        key = ("conclusion", knowledge, self.rules)
+        return (yield from remembered(key, self._settled(case, opening, knowledge)))
+
+    def _opening(self, case: Case) -> Steps[Verdict | tuple[Answer, ...]]:
+        """What the contexts answer, or the verdict where that needs neither memory nor judge."""
         replies = yield Wave("answers", readings(case, self.read))
         answers = read_answers(case, replies)
         clusters = ranked_clusters(answers, case.documents)
@@ -155,7 +176,12 @@ class MACR(Program):
             composed = yield from self._composed(case, answers)
             if composed is not None:
                 return composed
-        knowledge = yield from self.assessment.steps(case, consults="retriever" in self.lms)
+        return answers
+
+    def _settled(
+        self, case: Case, answers: tuple[Answer, ...], knowledge: Knowledge
+    ) -> Steps[Verdict]:
+        """Conflicts of the answers and A_init, judgments, conclusion."""
         sides = make_sides(case.question, answers, case.documents, knowledge)
         if not sides:
             return _abstained(answers, knowledge, len(case.documents))

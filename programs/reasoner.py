@@ -10,15 +10,19 @@ from typing import Any, Literal
 import dspy
 
 from ..signatures import ApplyRules, JudgeFromKnowledge, OpenConflict
+from ..signatures.macr import RuleJudgment
 from .analyzer import Pair, asks_model, shown
 from .base import Case
 from .conflicts import Judgment, Side
 from .failures import failure
+from .known_judgments import KnownJudgments
 from .operators import apply_rules, open_rules
+from .replay import computed, stand_for
 from .rules import Rule, RuleBase
 from .steps import Call, Steps, Wave
 
 NOT_APPLIED = "The Reasoner could not apply the rules"  # begins the note of a verdict
+_FAILED = {"reasoner": NOT_APPLIED, "fallback": "The fallback judgment failed"}
 
 
 class Reasoner(dspy.Module):
@@ -77,15 +81,11 @@ class Reasoner(dspy.Module):
             _open(n, sides, pairs[n], rules=[as_rule_text(r) for r in rules])
             for n, rules in waiting.items()
         ]
-        inputs = {"question": case.question, "today": case.date, "conflicts": conflicts}
-        (reply,) = yield Wave("reasoner", [Call(self.apply, inputs, role="reasoner")])
-        if isinstance(reply, Exception):
-            case.meter.note(f"{NOT_APPLIED}: {failure(reply)[1]}")
+        known = computed("judgments", KnownJudgments)
+        said = {c.conflict: j for c in conflicts if (j := known.by_rules(c)) is not None}
+        if not (yield from self._said(case, self.apply, "reasoner", conflicts, said, known)):
             return {}
-        found = {
-            r.conflict - 1: by_model(r, waiting.get(r.conflict - 1, ()))
-            for r in reply.judgments.root
-        }
+        found = {n: by_model(said[n + 1], rules) for n, rules in waiting.items()}
         return {n: judgment for n, judgment in found.items() if judgment.winner is not None}
 
     def _from_knowledge(
@@ -94,20 +94,14 @@ class Reasoner(dspy.Module):
         """Each conflict is put in both orders; a judgment that depends on the order is none."""
         offset = len(pairs)
         conflicts = [_open(n, sides, pairs[n]) for n in numbers]
-        swapped = [_open(n, sides, pairs[n], swap=True, offset=offset) for n in numbers]
-        inputs = {
-            "question": case.question,
-            "today": case.date,
-            "conflicts": [*conflicts, *swapped],
-        }
-        (reply,) = yield Wave("fallback", [Call(self.judge, inputs, role="reasoner")])
-        if isinstance(reply, Exception):
-            case.meter.note(f"The fallback judgment failed: {failure(reply)[1]}")
-            return {}
-        said = {r.conflict - 1: winner_index(r.winner) for r in reply.judgments.root}
+        conflicts += [_open(n, sides, pairs[n], swap=True, offset=offset) for n in numbers]
+        known = computed("judgments", KnownJudgments)
+        said = {c.conflict: j for c in conflicts if (j := known.from_knowledge(c)) is not None}
+        yield from self._said(case, self.judge, "fallback", conflicts, said, known)
+        winners = {number - 1: winner_index(j.winner) for number, j in said.items()}
         found: dict[int, Judgment] = {}
         for n in numbers:
-            one, other = said.get(n), said.get(n + offset)
+            one, other = winners.get(n), winners.get(n + offset)
             if one is not None and other is not None and one == 1 - other:
                 found[n] = Judgment(
                     winner=one,
@@ -116,6 +110,35 @@ class Reasoner(dspy.Module):
                     provisional=True,
                 )
         return found
+
+    def _said(
+        self,
+        case: Case,
+        predictor: dspy.Predict,
+        stage: str,
+        conflicts: Sequence[OpenConflict],
+        said: dict[int, RuleJudgment],
+        known: KnownJudgments,
+    ) -> Steps[bool]:
+        """Ask about the conflicts that ``said`` leaves open and add them; whether that went well.
+
+        Only a tuner knows anything before it is asked.
+        """
+        unknown = [c for c in conflicts if c.conflict not in said]
+        if not unknown:
+            stand_for(1)
+            return True
+        inputs = {"question": case.question, "today": case.date, "conflicts": unknown}
+        (reply,) = yield Wave(stage, [Call(predictor, inputs, role="reasoner")])
+        if isinstance(reply, Exception):
+            case.meter.note(f"{_FAILED[stage]}: {failure(reply)[1]}")
+            return False
+        read = {j.conflict: j for j in reply.judgments.root}
+        for conflict in unknown:
+            left_out = RuleJudgment(conflict=conflict.conflict)
+            said[conflict.conflict] = read.get(conflict.conflict, left_out)
+            known.keep(conflict, said[conflict.conflict])
+        return True
 
 
 def _of(sides: Sequence[Side], pair: Pair) -> tuple[Side, Side]:

@@ -44,7 +44,7 @@ class Call:
     role: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Task:
     """One call of a plain function (a retriever): it may wait for I/O, but asks no LM itself."""
 
@@ -155,7 +155,7 @@ def _distinct(calls: Sequence[Call | Task]) -> tuple[list[Call | Task], list[int
     known: dict[Any, int] = {}
     places = []
     for call in calls:
-        key = _identity(call)
+        key = call_identity(call)
         if key in known:
             current_meter().settle_cached()
         else:
@@ -166,13 +166,14 @@ def _distinct(calls: Sequence[Call | Task]) -> tuple[list[Call | Task], list[int
 
 
 def _distinct_keys(calls: Sequence[Call | Task]) -> set[Any]:
-    return {_identity(call) for call in calls}
+    return {call_identity(call) for call in calls}
 
 
-def _identity(call: Call | Task) -> Any:
+def call_identity(call: Call | Task) -> Any:
+    """What tells a call from every other one; each task is one of its own."""
     if isinstance(call, Task):
-        return id(call)
-    return id(call.predictor), repr(sorted(call.inputs.items())), repr(call.config), call.role
+        return call
+    return call.predictor, repr(sorted(call.inputs.items())), repr(call.config), call.role
 
 
 def _checked(results: Sequence[Any]) -> list[Reply]:

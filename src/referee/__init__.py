@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         WeightsError,
     )
     from referee.evaluation import Evaluation, evaluate
-    from referee.optimizers import InduceRules, compile_program
+    from referee.optimizers import InduceRules, TuneThresholds, compile_program
     from referee.programs import (
         MACR,
         ArbGraph,
@@ -66,7 +66,7 @@ _HOMES = {
         "WeightsError",
     ),
     "referee.evaluation": ("Evaluation", "evaluate"),
-    "referee.optimizers": ("InduceRules", "compile_program"),
+    "referee.optimizers": ("InduceRules", "TuneThresholds", "compile_program"),
     "referee.programs": (
         "MACR",
         "ArbGraph",
@@ -108,6 +108,7 @@ __all__ = [
     "Report",
     "RuleBase",
     "StandardRAG",
+    "TuneThresholds",
     "Verdict",
     "Vote",
     "WeightsError",

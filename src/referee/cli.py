@@ -25,6 +25,7 @@ COMMANDS = {
     "resolve": "referee.cli_resolve",
     "rules": "referee.cli_rules",
     "show": "referee.cli_show",
+    "tune": "referee.cli_tune",
     "write": "referee.cli_write",
 }
 

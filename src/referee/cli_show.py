@@ -36,8 +36,10 @@ def describe(card: Mapping[str, Any]) -> Iterator[str]:
     compiled = card["compiled"]
     yield f"program      {card['program']}"
     yield f"backbone     {card['backbone'] or 'not compiled for any'}"
-    if compiled:
+    if "optimizer" in compiled:
         yield from _how(compiled)
+    if "tuned" in compiled:
+        yield _tuned(compiled["tuned"])
     versions = ", ".join(f"{name} {v}" for name, v in card["versions"].items())
     yield f"versions     {versions}"
 
@@ -64,6 +66,14 @@ def _how(compiled: Mapping[str, Any]) -> Iterator[str]:
     yield f"spent        {usage['requests']:,} requests, {usage['cached']:,} cached"
     if not compiled["complete"]:
         yield "ended        by the budget, with the best so far"
+
+
+def _tuned(tuned: Mapping[str, Any]) -> str:
+    low, high = tuned["interval"]
+    return (
+        f"tuned        {tuned['metric']} {tuned['default']:.3f} before, {tuned['best']:.3f} "
+        f"[{low:.3f}, {high:.3f}] after, best of {tuned['trials']} trials on {tuned['n']} rows"
+    )
 
 
 def _score(score: Mapping[str, Any] | None) -> str:
