@@ -1,4 +1,4 @@
-"""What compiling is worth on a backbone: a program bare, with rules, demonstrations, thresholds, all.
+"""What compiling is worth: a program bare, with rules, demonstrations, thresholds, all of them.
 
     python benchmarks/compiling.py NAME|FILE --lm MODEL --rows 100 --out DIR
 
@@ -94,7 +94,7 @@ def show(programs, parts, backbone, out):
     if len(programs) > 1:
         found = evaluate(programs, parts.test, lm=backbone)
         for pair in found.comparisons:
-            if "bare" in (pair.first, pair.second):
+            if "bare" in (pair.a, pair.b):
                 click.echo(str(pair))
 
 
