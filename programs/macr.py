@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -15,8 +14,9 @@ from ..runtime.records import Answer, Document, Verdict
 from ..runtime.retrieval import as_retriever
 from ..signatures import AnswerFromDocument, ComposeAnswer
 from .analyzer import Analyzer, make_sides
-from .assessment import Assessment, Gate, Knowledge, with_gate
-from .base import READING_TOKENS, Case, Program
+from .assessed import AssessedProgram
+from .assessment import Assessment, Gate, Knowledge
+from .base import READING_TOKENS, Case
 from .conclusion import Findings, conclude, stages
 from .feedback import Queue
 from .hops import first_hop
@@ -27,7 +27,6 @@ from .reasoner import Reasoner, as_queue_line
 from .replay import remembered
 from .rules import RuleBase, starter_rules
 from .steps import Call, Steps, Wave
-from .tunables import Tunable, Values, chosen
 from .vote import count_votes, ranked_clusters
 
 COMPOSED_CONFIDENCE = 0.5  # ours: one model put the hops together; tuning may calibrate it
@@ -35,7 +34,7 @@ COMPOSED_CONFIDENCE = 0.5  # ours: one model put the hops together; tuning may c
 Ablation = Literal["", "no assessment"]
 
 
-class MACR(Program):
+class MACR(AssessedProgram):
     """Settles conflicts by assessment, Analyzer and Reasoner; the default preset.
 
     Differences from the paper, each an option: memory is sampled only when contexts disagree; equal
@@ -101,30 +100,10 @@ class MACR(Program):
         """See `Program.dump_settings`."""
         return {
             **super().dump_settings(),
-            "subject": self.assessment.subject,
             "ablation": self.ablation,
             "ask_model": self.analyzer.ask_model,
             "fallback": self.reasoner.fallback,
         }
-
-    def dump_thresholds(self) -> dict[str, Any]:
-        """The gate: its threshold with the equation, k, relevance and weights it belongs to."""
-        return {"gate": asdict(self.assessment.gate)}
-
-    @property
-    def encoder_name(self) -> str:
-        """See `Program.encoder_name`."""
-        return self.assessment.encoder_name
-
-    @property
-    def retriever(self) -> Any:
-        """The source of outside knowledge, or None."""
-        return self.assessment.retriever
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any], **parts: Any) -> Self:
-        """See `Program.from_settings`."""
-        return cls(**with_gate(settings), **parts)
 
     def exercises(self) -> list[Self]:
         """Memory as the basic context, and no operator that would decide before the model."""
@@ -142,16 +121,6 @@ class MACR(Program):
     def requests_of_rules(self, documents: Sequence[Document]) -> int:
         """Rules in words and the fallback."""
         return 2
-
-    def tunables(self) -> dict[str, Tunable]:
-        """The gate: tau, and its k."""
-        return self.assessment.tunables()
-
-    def with_values(self, values: Values) -> Self:
-        """See `Program.with_values`."""
-        other = copy.copy(self)
-        other.assessment = self.assessment.with_values(chosen(self.tunables(), values, self.name))
-        return other
 
     def steps(self, case: Case) -> Steps[Verdict]:
         """Answers; where they disagree: assessment, conflicts, judgments, conclusion."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from itertools import combinations
 from typing import Any, ClassVar, Literal, Self
 
@@ -25,8 +24,9 @@ from ..signatures import (
     SynthesizeAnswer,
 )
 from .analyzer import UNTYPED, Pair, shown
-from .assessment import Assessment, Gate, Knowledge, with_gate
-from .base import READING_TOKENS, Case, Program
+from .assessed import AssessedProgram
+from .assessment import Assessment, Gate, Knowledge
+from .base import READING_TOKENS, Case
 from .conclusion import Findings, conclude
 from .conflicts import Judgment, Relation, Side
 from .failures import failure
@@ -44,7 +44,7 @@ Variant = Literal["", "no assessment", "chain of thought"]
 PAPER_GATE = Gate(relevance="rouge")
 
 
-class PaperMACR(Program):
+class PaperMACR(AssessedProgram):
     """One request for each comparison, snippet pair and conflict, and free synthesis.
 
     Args:
@@ -94,30 +94,7 @@ class PaperMACR(Program):
 
     def dump_settings(self) -> dict[str, Any]:
         """See `Program.dump_settings`."""
-        return {
-            **super().dump_settings(),
-            "subject": self.assessment.subject,
-            "ablation": self.ablation,
-        }
-
-    def dump_thresholds(self) -> dict[str, Any]:
-        """The gate: its threshold with the equation, k, relevance and weights it belongs to."""
-        return {"gate": asdict(self.assessment.gate)}
-
-    @property
-    def encoder_name(self) -> str:
-        """See `Program.encoder_name`."""
-        return self.assessment.encoder_name
-
-    @property
-    def retriever(self) -> Any:
-        """The source of outside knowledge, or None."""
-        return self.assessment.retriever
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any], **parts: Any) -> Self:
-        """See `Program.from_settings`."""
-        return cls(**with_gate(settings), **parts)
+        return {**super().dump_settings(), "ablation": self.ablation}
 
     def exercises(self) -> list[Self]:
         """Memory as the basic context."""

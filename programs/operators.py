@@ -50,6 +50,12 @@ def most_independent_sources(
     return Applied(0 if one > other else 1, f"{most} independent {noun} against {least}")
 
 
+def trusted_memory(question: str, sides: Pair, as_of: str, base: RuleBase) -> Applied | None:
+    """The side that memory backs wins; memory is asked only where the gate trusts it (§3.4)."""
+    backed = [side.basic == "internal" for side in sides]
+    return _only(backed, "the model's memory, which the gate trusts here, gives this answer")
+
+
 def entity_match(question: str, sides: Pair, as_of: str, base: RuleBase) -> Applied | None:
     """The side about what was asked wins over one about a namesake or about another subject."""
     if not is_english(question):
@@ -111,6 +117,7 @@ OPERATORS: Mapping[str, Operator] = {
     "statement_over_plan": statement_over_plan,
     "latest_date": latest_date,
     "most_independent_sources": most_independent_sources,
+    "trusted_memory": trusted_memory,
 }
 """Operators by the name that a rule gives."""
 

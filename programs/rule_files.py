@@ -29,7 +29,7 @@ HEADER = """\
 #   resolution  which statement to believe then, in words
 #   operator    applied in code where the texts allow it; leave out to let the language model apply
 #               the words: authoritative_source, external_context, entity_match, most_specific,
-#               statement_over_plan, latest_date, most_independent_sources
+#               statement_over_plan, latest_date, most_independent_sources, trusted_memory
 #   coverage, support, fired, correct, interval, gain
 #               measured on a validation split: leave out in a rule written by hand
 #   provenance  starter, induced, feedback or user

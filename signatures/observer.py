@@ -18,6 +18,7 @@ Check = Literal[
     "statement_over_plan",
     "latest_date",
     "most_independent_sources",
+    "trusted_memory",
 ]
 """The operators that code can apply, by name."""
 

@@ -104,6 +104,11 @@ CASES = {
     "memory is not outside": ("external_context", HQ, at("Bonn"), at("Austin", basic="internal"), None),
     "both backed": ("external_context", HQ, at("Bonn", basic="external"), at("Austin", basic="external"), None),
     "none backed": ("external_context", HQ, at("Bonn"), at("Austin"), None),
+    # trusted_memory
+    "memory backs a side": ("trusted_memory", HQ, at("Bonn"), at("Austin", basic="internal"), 1),
+    "memory is alone": ("trusted_memory", HQ, memory("Austin"), at("Bonn"), 0),
+    "outside is not memory": ("trusted_memory", HQ, at("Bonn"), at("Austin", basic="external"), None),
+    "memory backs neither": ("trusted_memory", HQ, at("Bonn"), at("Austin"), None),
     # most_independent_sources
     "two against copies": ("most_independent_sources", HQ, side("Austin", "a", "b"), side("Bonn", *["Copied."] * 3, sources=1), 0),
     "as many": ("most_independent_sources", HQ, at("Bonn"), at("Austin"), None),
