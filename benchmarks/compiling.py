@@ -4,7 +4,7 @@
 
 The rows that have an answer are drawn by the seed and split 20/40/40: demonstrations, validation,
 test. Rules are induced on the first and verified on the second: `rules` keeps the program's own as
-they are, `rules, all verified` verifies those too;
+they are, `rules-verified` verifies those too;
 demonstrations are collected on the first and chosen by the second; thresholds, those of the
 verified rules too, are chosen on the second; only test rows are reported. Replies and records stay
 in OUT: started again, nothing is asked twice.
@@ -56,7 +56,7 @@ def main(data, program, lm, metric, rows, trials, seed, out):
         (out / "rules.json").write_text(json.dumps(verified.record, indent=1, ensure_ascii=False))
         print_rules(verified)
         programs["rules"] = bare.with_rules(induction.rules)
-        programs["rules, all verified"] = bare.with_rules(verified.rules)
+        programs["rules-verified"] = bare.with_rules(verified.rules)
         show(programs, parts, backbone, out, metric)
 
         def compiled(rules):
