@@ -137,6 +137,8 @@ def _status(findings: Findings, validated: list[Claim]) -> tuple[Status, str]:
 
 
 def _why_nothing(findings: Findings, validated: list[Claim]) -> str:
+    if not any(document.text.strip() for document in findings.case.documents):
+        return "no document has text"
     if not findings.extraction.chunks:
         return "all documents with text are about a homonym"
     if not findings.extraction.claims:
