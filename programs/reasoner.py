@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import dspy
 
+from ..runtime.failures import failure
 from ..signatures import ApplyRules, JudgeFromKnowledge, OpenConflict
 from .analyzer import Pair, asks_model, shown
 from .base import Case
 from .conflicts import Judgment, Side
-from .failures import failure
 from .operators import apply_rules, open_rules
 from .rules import Rule, RuleBase
 from .steps import Call, Steps, Wave
