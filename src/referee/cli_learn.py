@@ -20,12 +20,15 @@ from referee.cli_options import (
     other_lm,
 )
 from referee.cli_programs import RULED, metric_of, program_of, program_option
-from referee.errors import InputError
 from referee.printable import printable
 
 _SHARED = (
     click.option(
-        "--data", "rows", metavar="FILE", required=True, help="Labelled rows (JSONL): D_val."
+        "--data",
+        "rows",
+        metavar="NAME|FILE",
+        required=True,
+        help="Labelled rows, as for evaluate: D_val.",
     ),
     one_lm_options,
     program_option(RULED, "macr", "What settles the conflicts"),
@@ -45,7 +48,7 @@ def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command()
 @click.option("--queue", metavar="FILE", help="Conflicts that no rule covered (JSONL).")
-@click.option("--demos", metavar="FILE", help="Labelled rows (JSONL) to find conflicts in: D_demo.")
+@click.option("--demos", metavar="NAME|FILE", help="Labelled rows to find conflicts in: D_demo.")
 @click.option("--out", metavar="FILE", required=True, help="The rules.yaml to write.")
 @click.option("--rules", "base", metavar="FILE", help="Start from it. Default: --out, or its own.")
 @click.option(
@@ -129,14 +132,11 @@ def test_rules(**options: Any) -> None:
 
 
 def _rows(options: Mapping[str, Any], name: str) -> list[Any]:
-    from referee.data import read_rows, sample
+    from referee.asking import chosen_rows
 
     if not options[name]:
         return []
-    rows = sample(read_rows(options[name]), options["limit"], options["seed"])
-    if not rows:
-        raise InputError(f"{options[name]} has no rows: give labelled rows.")
-    return rows
+    return list(chosen_rows(options[name], limit=options["limit"], seed=options["seed"]).rows)
 
 
 def _program(options: Mapping[str, Any], lm: Any) -> Any:
