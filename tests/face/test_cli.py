@@ -5,22 +5,11 @@ import time
 from pathlib import Path
 
 import pytest
+from runs import run
 
-from referee import cli
 from referee.runtime.fake_server import FakeServer, Fault
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def run(capsys, *args):
-    """Exit code, stdout and stderr of the command line, in this process."""
-    try:
-        code = cli.main(list(args))
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    assert "Traceback" not in out + err
-    return code or 0, out, err
 
 
 def two_or_three(request):

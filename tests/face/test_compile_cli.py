@@ -9,22 +9,11 @@ import sys
 import time
 
 import pytest
+from runs import run
 
 import referee
-from referee import cli
 from referee.programs import MACR, Gate
 from referee.runtime.fake_server import FakeServer, Fault
-
-
-def run(capsys, *args):
-    """Exit code, stdout and stderr of the command line, in this process."""
-    try:
-        code = cli.main([str(a) for a in args])
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    assert "Traceback" not in out + err
-    return code or 0, out, err
 
 
 def two_or_three(request):

@@ -11,9 +11,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from runs import lines_of, row, rows, served, two, write_rows
+from runs import lines_of, row, rows, run, served, two, write_rows
 
-from referee import cli
 from referee.asking import state_of
 from referee.data import load, sample
 from referee.errors import InputError
@@ -39,17 +38,6 @@ def server():
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch):
     monkeypatch.setattr("referee.runtime.exchange.pause", lambda *_: 0)
-
-
-def run(capsys, *args):
-    """Exit code, stdout and stderr of the command line, in this process."""
-    try:
-        code = cli.main(list(args))
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    assert "Traceback" not in out + err
-    return code or 0, out, err
 
 
 def test_programs_are_scored_side_by_side(server, tmp_path):
