@@ -75,8 +75,9 @@ def learn(**options: Any) -> None:
     rows, demos = _rows(options, "rows"), _rows(options, "demos")
     gold = {row.question: row.answers for row in (*demos, *rows) if row.answers}
     queued = read_queue(options["queue"], gold) if options["queue"] else None
+    base = _base(options)
     with _connected(options) as lm:
-        program = _program(options, lm)
+        program = _program(options, lm, base)
         found = InduceRules(
             metric_of(options),
             passes=options["passes"],
@@ -110,8 +111,9 @@ def test_rules(**options: Any) -> None:
     from referee.optimizers.scoring import as_right
 
     examples = [row.as_example() for row in _rows(options, "rows")]
+    base = _base(options)
     with _connected(options) as lm:
-        program, right = _program(options, lm), as_right(metric_of(options))
+        program, right = _program(options, lm, base), as_right(metric_of(options))
         measured = measure(program, program.rules.rules, examples, right)
     table = measured.matrix.table(options["min_coverage"], options["min_support"])
     if options["as_json"]:
@@ -139,14 +141,19 @@ def _rows(options: Mapping[str, Any], name: str) -> list[Any]:
     return list(chosen_rows(options[name], limit=options["limit"], seed=options["seed"]).rows)
 
 
-def _program(options: Mapping[str, Any], lm: Any) -> Any:
-    """The program over the rules to start from: as given, else those of --out, else its own."""
+def _base(options: Mapping[str, Any]) -> Any:
+    """The rules to start from, read before a model is connected: as given, else those of --out."""
     from referee.cli_rules import load_rules
 
     out = options.get("out")
     base = options["base"] or (out if out and Path(out).exists() else None)
+    return None if base is None else load_rules(base)
+
+
+def _program(options: Mapping[str, Any], lm: Any, base: Any) -> Any:
+    """The program over these rules; None for its own."""
     program = program_of(options["program"], lm)
-    return program if base is None else program.with_rules(load_rules(base))
+    return program if base is None else program.with_rules(base)
 
 
 @contextmanager
