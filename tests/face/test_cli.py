@@ -105,8 +105,7 @@ def test_a_missing_key_is_exit_1(capsys):
     assert out.startswith("No answer")
 
 
-def test_a_dead_server_is_exit_1(capsys, monkeypatch):
-    monkeypatch.setattr("referee.runtime.exchange.pause", lambda *_: 0)
+def test_a_dead_server_is_exit_1(capsys):
     args = ["--lm", "openai/x", "--api-base", "http://127.0.0.1:9"]
     code, out, _ = run(capsys, "resolve", "--example", "tesla", *args)
     assert code == 1

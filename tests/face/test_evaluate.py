@@ -35,11 +35,6 @@ def server():
         assert not running.errors
 
 
-@pytest.fixture(autouse=True)
-def no_pause(monkeypatch):
-    monkeypatch.setattr("referee.runtime.exchange.pause", lambda *_: 0)
-
-
 def test_programs_are_scored_side_by_side(server, tmp_path):
     told, plan = [], []
     found = evaluate(

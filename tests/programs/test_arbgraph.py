@@ -336,7 +336,7 @@ def many(count):
     ]
 
 
-@pytest.mark.parametrize("requests", [1, 2, 3, 60])
+@pytest.mark.parametrize("requests", [1, 2, 3, 30])
 def test_five_thousand_claims_under_a_budget(requests):
     lm = model(lambda a, b: "contradiction" if a[:20] == b[:20] else "neutral")
     started = time.perf_counter()
