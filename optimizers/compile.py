@@ -27,7 +27,7 @@ from ..runtime.exchange import channel
 from ..runtime.meter import Budget, metered, nested_meter
 from ..runtime.records import Usage
 from .bootstrap import Bootstrap
-from .examples import as_examples, fingerprint
+from .examples import as_examples, data_digest
 from .induce import InduceRules, Induction
 from .runs import Optimizer, Run, Score, as_score, scores, silent, untouched
 from .scoring import Measure, Metric, as_metric
@@ -271,8 +271,8 @@ def _card(run: Run, search: Optimizer, result: CompileResult) -> dict[str, Any]:
         "seed": run.seed,
         "rules": None if result.induction is None else result.induction.record,
         "data": {
-            "train": {"n": len(run.trainset), "sha256": fingerprint(run.trainset)},
-            "validation": {"n": len(run.valset), "sha256": fingerprint(run.valset)},
+            "train": {"n": len(run.trainset), "sha256": data_digest(run.trainset)},
+            "validation": {"n": len(run.valset), "sha256": data_digest(run.valset)},
         },
         "scores": {
             "split": "validation",

@@ -31,25 +31,29 @@ def as_examples(items: Iterable[Row | dspy.Example], what: str) -> list[dspy.Exa
     return examples
 
 
-def fingerprint(examples: Iterable[dspy.Example]) -> str:
-    """SHA-256 of the examples, in order: what a compiled program was compiled on."""
-    rows = [
-        {**example.toDict(), "documents": [d.model_dump(mode="json") for d in example.documents]}
-        for example in examples
-    ]
-    text = json.dumps(rows, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def inputs_digest(example: dspy.Example) -> str:
+    """SHA-256 of an example's inputs."""
+    return _digest(dict(example.inputs()))
+
+
+def data_digest(*parts: Iterable[Any]) -> str:
+    """SHA-256 of data sets in order, labels included."""
+    return _digest(
+        [[dict(x) if isinstance(x, dspy.Example) else x for x in part] for part in parts]
+    )
+
+
+def _digest(value: Any) -> str:
+    def plain(item: Any) -> Any:
+        return item.model_dump(mode="json") if hasattr(item, "model_dump") else str(item)
+
+    text = json.dumps(value, sort_keys=True, default=plain, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _example(item: Any, where: str) -> dspy.Example:
     if isinstance(item, Row):
-        item = dspy.Example(
-            question=item.question,
-            documents=item.documents,
-            date=item.date,
-            answers=list(item.answers),
-            facts=list(item.facts),
-        )
+        item = item.as_example()
     if not isinstance(item, dspy.Example):
         raise InputError(f"{where} is a {type(item).__name__}: give a Row or a dspy.Example.")
     try:

@@ -23,8 +23,9 @@ from ..programs.rule_lint import shadowed
 from ..programs.rules import Rule, RuleBase
 from ..runtime.cache import ReplyCache, caching, current_cache
 from ..runtime.records import Usage
+from .examples import data_digest
 from .rule_candidates import Candidates, candidates
-from .rule_matrix import Measurement, Ruled, RuleMatrix, Run, data_digest, measure, run_all, total
+from .rule_matrix import Measurement, Ruled, RuleMatrix, Run, measure, run_all, total
 from .rules import verify_rules
 from .scoring import PASSING, Measure, Metric, as_metric, as_right
 
@@ -193,7 +194,7 @@ class InduceRules(Teleprompter):  # type: ignore[misc,unused-ignore]
             found = self._candidates(program.rules, proposals.rules, known, bool(trainset))
             own = program.rules.rules if self.own == "verify" else ()
             measured = measure(program, [*own, *found.rules], valset, right)
-        digest = data_digest(trainset, conflicts, valset)
+        digest = data_digest(trainset, conflicts, valset)[:16]
         result = Induction(
             rules=self._updated(program.rules, measured.matrix, digest),
             matrix=measured.matrix,

@@ -5,8 +5,6 @@ Everything that a threshold decides is decided on this table, so another thresho
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +21,7 @@ from ..programs.steps import Progress, listener
 from ..runtime.fan_out import fan_out
 from ..runtime.meter import metered, nested_meter
 from ..runtime.records import Record, Usage
+from .examples import inputs_digest
 from .rules import RuleCheck, verify_rules
 
 PROBE = "R1"  # the id of a rule while it is alone: requests do not depend on its number
@@ -230,7 +229,7 @@ def measure(
     rows = [[found.get((r, x)) for x in range(len(examples))] for r in range(len(rules))]
     matrix = RuleMatrix(
         rules=tuple(rules),
-        examples=tuple(map(digest, examples)),
+        examples=tuple(inputs_digest(x)[:16] for x in examples),
         fired=tuple(tuple(map(_fired, row, without)) for row in rows),
         correct=tuple(tuple(map(_correct, row, without)) for row in rows),
         baseline=tuple(run.right for run in without),
@@ -256,17 +255,6 @@ def run_all(pairs: Sequence[tuple[Ruled, dspy.Example]], right: Right, stage: st
     return runs
 
 
-def digest(example: dspy.Example) -> str:
-    """A digest of an example's inputs."""
-    return hashlib.sha256(_canonical(dict(example.inputs())).encode()).hexdigest()[:16]
-
-
-def data_digest(*parts: Sequence[Any]) -> str:
-    """A digest of data sets, labels included."""
-    plain = [[dict(x) if isinstance(x, dspy.Example) else x for x in part] for part in parts]
-    return hashlib.sha256(_canonical(plain).encode()).hexdigest()[:16]
-
-
 def total(usages: Iterable[Usage]) -> Usage:
     """What several runs cost together; a quantity unknown in one is unknown."""
     every = list(usages)
@@ -278,13 +266,6 @@ def total(usages: Iterable[Usage]) -> Usage:
         cost=None if None in cost else sum(c or 0.0 for c in cost),
         repaired=sum(u.repaired for u in every),
     )
-
-
-def _canonical(value: Any) -> str:
-    def plain(item: Any) -> Any:
-        return item.model_dump(mode="json") if hasattr(item, "model_dump") else str(item)
-
-    return json.dumps(value, sort_keys=True, default=plain, ensure_ascii=True)
 
 
 def _alone(program: Ruled, rules: Sequence[Rule]) -> RuleBase:

@@ -14,6 +14,7 @@ from typing import Any
 import dspy
 
 from ..runtime.exchange import LOCAL_PREFIX
+from ..runtime.failures import failure
 from ..runtime.records import Answer, Document
 from ..signatures import AnswerPair, RelateAnswers
 from .assessment import Knowledge
@@ -21,7 +22,6 @@ from .base import Case
 from .clusters import cluster_answers, same_answer
 from .conflicts import Relation, Side
 from .evidence import find_evidence
-from .failures import failure
 from .reading import independent_sources
 from .shapes import relate
 from .steps import Call, Steps, Wave

@@ -14,6 +14,7 @@ from ..errors import ArtifactError, BackboneError, InputError, RefereeError
 from ..metrics import answer_similarity, normalized_uncertainty, relevant_snne, rouge_l, snne
 from ..metrics.refusal import clean_answer, is_no_answer
 from ..metrics.uncertainty import likelihood_weights
+from ..runtime.failures import failure
 from ..runtime.records import Answer, Branch
 from ..signatures import (
     AnswerFromKnowledge,
@@ -24,7 +25,6 @@ from ..signatures import (
     SampleAnswer,
 )
 from .base import Case
-from .failures import failure
 from .reading import SHORT_ANSWER, read_answer
 from .replay import remembered
 from .steps import Call, Reply, Steps, Task, Wave

@@ -105,13 +105,13 @@ class Program(dspy.Module):
         Raises:
             InputError: The program has no rule base.
         """
-        copy: Self = self.deepcopy()
-        bases = [p for _, p in copy.named_parameters() if isinstance(p, RuleBase)]
+        ruled: Self = self.deepcopy()
+        bases = [p for _, p in ruled.named_parameters() if isinstance(p, RuleBase)]
         if not bases:
             raise InputError(f"{self.name} has no rules: choose a program with a rule base.")
         for base in bases:
             base.load_state(rules.dump_state())
-        return copy
+        return ruled
 
     def tunables(self) -> dict[str, Tunable]:
         """What may be tuned, by the names of `tunables`; nothing unless a program says so."""

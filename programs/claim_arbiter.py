@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import dspy
 
+from ..runtime.failures import failure
 from ..runtime.records import Claim
 from ..signatures import ClaimCase, WeighClaims
 from .analyzer import asks_model
@@ -20,7 +21,6 @@ from .claim_nodes import origin_of
 from .conflict_types import changed_state
 from .conflicts import Relation, Side
 from .evidence_graph import EvidenceGraph
-from .failures import failure
 from .operators import apply_rules, open_rules
 from .reasoner import as_rule_text, winner_index
 from .replay import computed

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import dspy
 
@@ -205,7 +204,8 @@ def _joined(
     parts: Sequence[tuple[str, list[Claim]]],
     repaired: int,
     dropped: Sequence[str],
-    **more: Any,
+    *,
+    extractive: bool = False,
 ) -> Composition:
     text, citations = "", []
     for sentence, basis in parts:
@@ -220,4 +220,4 @@ def _joined(
                 document_ids=tuple(documents),
             )
         )
-    return Composition(text, tuple(citations), repaired, tuple(dropped), **more)
+    return Composition(text, tuple(citations), repaired, tuple(dropped), extractive=extractive)

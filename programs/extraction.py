@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import dspy
 
 from ..runtime.chunks import chunk, sentences
+from ..runtime.failures import FailureStatus, failure
 from ..runtime.records import Document
 from ..signatures import ExtractClaims, ExtractRelevantClaims
 from .base import Case
 from .claims import STOPS, Chunk, Extracted, ground, rest
-from .failures import FailureStatus, failure
 from .steps import Call, Reply, Steps, Wave
 
 CHUNK_CHARS = 1200  # ours: its claims fit into one reply

@@ -11,6 +11,7 @@ import dspy
 
 from ..errors import InputError
 from ..metrics.refusal import clean_answer, is_no_answer
+from ..runtime.failures import failure
 from ..runtime.records import Answer, Document, Verdict
 from ..runtime.retrieval import as_retriever
 from ..signatures import (
@@ -29,7 +30,6 @@ from .assessment import Assessment, Gate, Knowledge
 from .base import READING_TOKENS, Case
 from .conclusion import Findings, conclude
 from .conflicts import Judgment, Relation, Side
-from .failures import failure
 from .feedback import Queue
 from .outcomes import from_single_answer, without_answer
 from .quotes import locate

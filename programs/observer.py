@@ -11,12 +11,12 @@ import dspy
 
 from ..errors import InputError
 from ..runtime.exchange import channel
+from ..runtime.failures import failure
 from ..runtime.meter import metered, nested_meter
 from ..runtime.records import Usage
 from ..signatures import ProposeRules, SolvedConflict
 from .analyzer import SNIPPET_CHARS
 from .conflicts import ConflictType
-from .failures import failure
 from .feedback import Observed
 from .rules import Rule
 from .steps import Call, Clock, Driver, Steps, Wave

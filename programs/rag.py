@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import dspy
 
 from ..metrics.refusal import is_no_answer
+from ..runtime.failures import failure
 from ..runtime.records import Document, Report
 from ..signatures import AnswerAtLength
 from .base import Case, Program
 from .composition import LONGEST_ANSWER
-from .failures import failure
 from .icl import layout
 from .steps import Call, Steps, Wave
 

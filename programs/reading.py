@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import dspy
 
 from ..metrics.refusal import clean_answer, is_no_answer
+from ..runtime.failures import failure
 from ..runtime.records import Answer, Document
 from .base import Case
 from .evidence import find_evidence, is_grounded
-from .failures import failure
 from .independence import independent_groups
 from .restating import without_restatement
 from .steps import Call, Reply

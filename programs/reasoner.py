@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 import dspy
 
+from ..runtime.failures import failure
 from ..signatures import ApplyRules, JudgeFromKnowledge, OpenConflict
 from ..signatures.macr import RuleJudgment
 from .analyzer import Pair, asks_model, shown
 from .base import Case
 from .conflicts import Judgment, Side
-from .failures import failure
 from .known_judgments import KnownJudgments
 from .operators import apply_rules, open_rules
 from .replay import computed, stand_for

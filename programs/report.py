@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ..runtime.failures import failure
 from ..runtime.records import Claim, Report, Status
 from .arbitration_rounds import Decision
 from .base import Case
@@ -15,7 +16,6 @@ from .claim_nodes import Screened
 from .composition import Composition
 from .evidence_graph import EvidenceGraph
 from .extraction import Extraction
-from .failures import failure
 from .verification import Verified
 
 
@@ -137,6 +137,8 @@ def _status(findings: Findings, validated: list[Claim]) -> tuple[Status, str]:
 
 
 def _why_nothing(findings: Findings, validated: list[Claim]) -> str:
+    if not any(document.text.strip() for document in findings.case.documents):
+        return "no document has text"
     if not findings.extraction.chunks:
         return "all documents with text are about a homonym"
     if not findings.extraction.claims:

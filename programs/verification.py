@@ -10,11 +10,11 @@ from typing import Literal, NamedTuple
 
 import dspy
 
+from ..runtime.failures import failure
 from ..signatures import ClaimPair, RelateClaims
 from .analyzer import asks_model
 from .base import Case
 from .certain_relations import certain_relation
-from .failures import failure
 from .rival_values import SUSPICION, rival_values
 from .settings import ArbSettings
 from .steps import Call, Reply, Steps, Wave

@@ -96,11 +96,13 @@ class Meter:
             self._stopped = True
 
     def remaining(self) -> int | None:
-        """Requests that the budget still allows; None when it does not bound them."""
+        """Requests that this budget and the larger run's still allow; None without a bound."""
+        left = [] if self.within is None else [self.within.remaining()]
         with self._lock:
-            if self.budget.requests is None:
-                return None
-            return max(0, self.budget.requests - self._count.requests - self._in_flight)
+            if self.budget.requests is not None:
+                used = self._count.requests + self._in_flight
+                left.append(max(0, self.budget.requests - used))
+        return min((n for n in left if n is not None), default=None)
 
     def spent(self, left_out: str) -> None:
         """Say what was left out because of the budget."""

@@ -52,6 +52,7 @@ def no_network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     """Connections leave this machine only in tests marked live, or slow (pulling weights)."""
     if request.node.get_closest_marker("live") or request.node.get_closest_marker("slow"):
         return
+    monkeypatch.setenv("PIP_NO_INDEX", "1")  # pip, which pulls weights, is a process of its own
     real = socket.socket.connect
 
     def connect(self: socket.socket, address: object) -> None:

@@ -35,7 +35,7 @@ def resolve(
             else the one that `dspy` is configured with, else ``$REFEREE_LM``, else the embedded
             model.
         program: A program, or its name; None for the default.
-        retriever: A source of outside knowledge, for programs that use one.
+        retriever: A source of outside knowledge, for a named program that uses one (MACR).
         budget: Bounds on requests, tokens or dollars.
         date: As-of date, ISO 8601; today when None.
 
@@ -151,7 +151,7 @@ def as_program(
 
     Raises:
         InputError: There is no program of that name for answers of that length, or it takes no
-            retriever.
+            retriever, or not any more.
     """
     default = DEFAULT_WRITER if long_answers else DEFAULT_PROGRAM
     chosen = default if program is None else program
@@ -159,14 +159,25 @@ def as_program(
         fitting = [n for n, p in PROGRAMS.items() if p.long_answers == long_answers]
         if chosen not in fitting:
             raise InputError(_no_program(chosen, fitting, long_answers=long_answers))
+        parts: dict[str, Any] = {"retriever": retriever}
+        if retriever is not None and "retriever" in PROGRAMS[chosen].parts:
+            return PROGRAMS[chosen](**parts)
         chosen = PROGRAMS[chosen]()
     if not isinstance(chosen, Program):
         raise InputError(f"program is a {type(chosen).__name__}: give a Program or its name.")
     if chosen.long_answers != long_answers:
         raise InputError(_no_program(chosen.name, [], long_answers=long_answers))
     if retriever is not None:
-        raise InputError(f"{chosen.name} takes no retriever: leave it out.")
+        raise InputError(_no_retriever(chosen))
     return chosen
+
+
+def _no_retriever(program: Program) -> str:
+    """Why a program cannot be given a retriever: it has no use for one, or is built already."""
+    if "retriever" not in program.parts:
+        return f"{program.name} takes no retriever: leave it out."
+    built = type(program).__name__
+    return f"This {program.name} is built already: build it as {built}(retriever=...) instead."
 
 
 def _no_program(name: str, fitting: list[str], *, long_answers: bool) -> str:

@@ -156,17 +156,14 @@ def settings_of(
 
 
 def state_of(program: Program) -> str:
-    """Digest of what a program has learnt and of its prompts: JSON state, without the LM."""
+    """Digest of what a program has learnt, its prompts and its settings, without LMs."""
     state = {
         name: {k: v for k, v in parameter.dump_state().items() if k not in ("lm", "traces")}
         for name, parameter in program.named_parameters()
     }
-    text = json.dumps([state, program.reading_tokens], sort_keys=True, default=str)
+    settings = [program.dump_settings(), program.encoder_name]
+    text = json.dumps([state, *settings], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _role_lms(programs: Mapping[str, Program]) -> list[dspy.BaseLM]:
-    return [lm for program in programs.values() for lm in program.lms.values()]
 
 
 def plan(programs: Mapping[str, Program], rows: Sequence[Row], run: Run) -> str:

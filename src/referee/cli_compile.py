@@ -29,11 +29,11 @@ OPTIMIZERS = ("bootstrap", "gepa", "mipro")
 @click.argument("program", callback=lambda _, __, value: checked(value))
 @click.option(
     "--data",
-    metavar="FILE",
+    metavar="NAME|FILE",
     required=True,
-    help="Rows with answers, as JSONL; half of them train unless --val is given.",
+    help="Rows with answers, as for evaluate; half of them train unless --val is given.",
 )
-@click.option("--val", metavar="FILE", help="Rows to choose by, instead of half of --data.")
+@click.option("--val", metavar="NAME|FILE", help="Rows to choose by, instead of half of --data.")
 @click.option("--rows", type=click.IntRange(min=1), help="Use that many rows, drawn by the seed.")
 @one_lm_options
 @click.option("--teacher", metavar="MODEL[@URL]", help="Another model to demonstrate and propose.")
@@ -104,11 +104,14 @@ def _compile(options: dict[str, Any]) -> Any:
 
 
 def _rows(options: dict[str, Any]) -> tuple[list[Any], list[Any]]:
-    from referee.data import read_rows, sample
+    from referee.asking import chosen_rows
 
-    rows = sample(read_rows(options["data"]), options["rows"], options["seed"])
+    def drawn(source: str) -> list[Any]:
+        return list(chosen_rows(source, limit=options["rows"], seed=options["seed"]).rows)
+
+    rows = drawn(options["data"])
     if options["val"]:
-        return rows, sample(read_rows(options["val"]), options["rows"], options["seed"])
+        return rows, drawn(options["val"])
     if len(rows) < 2:
         raise InputError(f"{options['data']} has {len(rows)} rows: give 2 or more, or --val FILE.")
     half = len(rows) // 2

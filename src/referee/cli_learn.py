@@ -20,12 +20,15 @@ from referee.cli_options import (
     other_lm,
 )
 from referee.cli_programs import RULED, metric_of, program_of, program_option
-from referee.errors import InputError
 from referee.printable import printable
 
 _SHARED = (
     click.option(
-        "--data", "rows", metavar="FILE", required=True, help="Labelled rows (JSONL): D_val."
+        "--data",
+        "rows",
+        metavar="NAME|FILE",
+        required=True,
+        help="Labelled rows, as for evaluate: D_val.",
     ),
     one_lm_options,
     program_option(RULED, "macr", "What settles the conflicts"),
@@ -45,7 +48,7 @@ def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command()
 @click.option("--queue", metavar="FILE", help="Conflicts that no rule covered (JSONL).")
-@click.option("--demos", metavar="FILE", help="Labelled rows (JSONL) to find conflicts in: D_demo.")
+@click.option("--demos", metavar="NAME|FILE", help="Labelled rows to find conflicts in: D_demo.")
 @click.option("--out", metavar="FILE", required=True, help="The rules.yaml to write.")
 @click.option("--rules", "base", metavar="FILE", help="Start from it. Default: --out, or its own.")
 @click.option(
@@ -72,8 +75,9 @@ def learn(**options: Any) -> None:
     rows, demos = _rows(options, "rows"), _rows(options, "demos")
     gold = {row.question: row.answers for row in (*demos, *rows) if row.answers}
     queued = read_queue(options["queue"], gold) if options["queue"] else None
+    base = _base(options)
     with _connected(options) as lm:
-        program = _program(options, lm)
+        program = _program(options, lm, base)
         found = InduceRules(
             metric_of(options),
             passes=options["passes"],
@@ -107,8 +111,9 @@ def test_rules(**options: Any) -> None:
     from referee.optimizers.scoring import as_right
 
     examples = [row.as_example() for row in _rows(options, "rows")]
+    base = _base(options)
     with _connected(options) as lm:
-        program, right = _program(options, lm), as_right(metric_of(options))
+        program, right = _program(options, lm, base), as_right(metric_of(options))
         measured = measure(program, program.rules.rules, examples, right)
     table = measured.matrix.table(options["min_coverage"], options["min_support"])
     if options["as_json"]:
@@ -129,24 +134,26 @@ def test_rules(**options: Any) -> None:
 
 
 def _rows(options: Mapping[str, Any], name: str) -> list[Any]:
-    from referee.data import read_rows, sample
+    from referee.asking import chosen_rows
 
     if not options[name]:
         return []
-    rows = sample(read_rows(options[name]), options["limit"], options["seed"])
-    if not rows:
-        raise InputError(f"{options[name]} has no rows: give labelled rows.")
-    return rows
+    return list(chosen_rows(options[name], limit=options["limit"], seed=options["seed"]).rows)
 
 
-def _program(options: Mapping[str, Any], lm: Any) -> Any:
-    """The program over the rules to start from: as given, else those of --out, else its own."""
+def _base(options: Mapping[str, Any]) -> Any:
+    """The rules to start from, read before a model is connected: as given, else those of --out."""
     from referee.cli_rules import load_rules
 
     out = options.get("out")
     base = options["base"] or (out if out and Path(out).exists() else None)
+    return None if base is None else load_rules(base)
+
+
+def _program(options: Mapping[str, Any], lm: Any, base: Any) -> Any:
+    """The program over these rules; None for its own."""
     program = program_of(options["program"], lm)
-    return program if base is None else program.with_rules(load_rules(base))
+    return program if base is None else program.with_rules(base)
 
 
 @contextmanager

@@ -109,6 +109,25 @@ def built(text: str, lm: Any, lms: dict[str, Any], options: dict[str, Any]) -> A
     return program_of(text, lm, lms=lms, **given)
 
 
+def answered(question: str, documents: list[Any], options: dict[str, Any]) -> Any:
+    """The verdict of the program that options name, or its report where it writes long answers."""
+    from referee.api import resolve, write
+    from referee.cli_options import cached, connected, parse_budget
+    from referee.progress import stages
+
+    door: Callable[..., Any] = write if kind_of(options["program"]) in LONG else resolve
+    lm, lms = connected(options)
+    with cached(options), stages():
+        return door(
+            question,
+            documents,
+            lm=lm,
+            program=built(options["program"], lm, lms, options),
+            budget=parse_budget(options["budget"]),
+            date=options["date"],
+        )
+
+
 def several(
     texts: Sequence[str], lm: Any, lms: dict[str, Any], options: dict[str, Any]
 ) -> dict[str, Any]:

@@ -8,17 +8,14 @@ from typing import Any
 import click
 
 from referee.cli_options import (
-    cached,
-    connected,
     document_options,
     documents_of,
     lm_options,
-    parse_budget,
     queue_option,
     rules_option,
     run_options,
 )
-from referee.cli_programs import SHORT, built, kind_of, program_option
+from referee.cli_programs import SHORT, answered, kind_of, program_option
 
 
 @click.command()
@@ -42,7 +39,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     from referee.render import print_verdict
 
     question, documents = _asked(options)
-    verdict = _resolve(question, documents, options)
+    verdict = answered(question, documents, options)
     if options["as_json"]:
         click.echo(json.dumps(verdict.record, ensure_ascii=False, indent=2))
     else:
@@ -63,19 +60,3 @@ def _asked(options: dict[str, Any]) -> tuple[str, list[Any]]:
     if not documents and kind_of(options["program"]) != "direct":
         raise click.UsageError("Give documents with --doc FILE or --docs FILE.jsonl.")
     return question, documents
-
-
-def _resolve(question: str, documents: list[Any], options: dict[str, Any]) -> Any:
-    from referee.api import resolve
-    from referee.progress import stages
-
-    lm, lms = connected(options)
-    with cached(options), stages():
-        return resolve(
-            question,
-            documents,
-            lm=lm,
-            program=built(options["program"], lm, lms, options),
-            budget=parse_budget(options["budget"]),
-            date=options["date"],
-        )

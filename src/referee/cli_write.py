@@ -9,16 +9,13 @@ from typing import Any
 import click
 
 from referee.cli_options import (
-    cached,
-    connected,
     document_options,
     documents_of,
     lm_options,
-    parse_budget,
     rules_option,
     run_options,
 )
-from referee.cli_programs import LONG, built, program_option
+from referee.cli_programs import LONG, answered, program_option
 from referee.errors import InputError
 
 EXAMPLE = "east-asia-summit"
@@ -45,7 +42,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
     question, documents = _asked(options)
     out = _writable(options["out"])
-    report = _write(question, documents, options)
+    report = answered(question, documents, options)
     if out:
         out.write_text(as_markdown(report), encoding="utf-8")
     if options["as_json"]:
@@ -104,19 +101,3 @@ def _writable(out: str | None) -> Path | None:
             return Path(out)
     except OSError as error:
         raise InputError(f"--out {out} cannot be written ({error.strerror}).") from None
-
-
-def _write(question: str, documents: list[Any], options: dict[str, Any]) -> Any:
-    from referee.api import write
-    from referee.progress import stages
-
-    lm, lms = connected(options)
-    with cached(options), stages():
-        return write(
-            question,
-            documents,
-            lm=lm,
-            program=built(options["program"], lm, lms, options),
-            budget=parse_budget(options["budget"]),
-            date=options["date"],
-        )

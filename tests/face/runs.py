@@ -1,10 +1,22 @@
-"""Rows, a model and a runner that the tests of long runs share."""
+"""The command line, rows and a model that the tests of the face share."""
 
 import dataclasses
 import json
 
+from referee import cli
 from referee.data import Row
 from referee.runtime import Document, connect
+
+
+def run(capsys, *args):
+    """Exit code, stdout and stderr of the command line, in this process."""
+    try:
+        code = cli.main(list(map(str, args)))
+    except SystemExit as stop:
+        code = stop.code
+    out, err = capsys.readouterr()
+    assert "Traceback" not in out + err
+    return code or 0, out, err
 
 
 def row(i, **changes):

@@ -3,9 +3,8 @@ import tracemalloc
 from collections import Counter
 
 import pytest
-from runs import lines_of, served, two
+from runs import lines_of, run, served, two
 
-from referee import cli
 from referee.batch import Batch, tasks
 from referee.errors import InputError
 from referee.programs import Program, Vote
@@ -20,17 +19,6 @@ def server():
     with FakeServer(two) as running:
         yield running
         assert not running.errors
-
-
-def run(capsys, *args):
-    """Exit code, stdout and stderr of the command line, in this process."""
-    try:
-        code = cli.main(list(args))
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    assert "Traceback" not in out + err
-    return code or 0, out, err
 
 
 def question(i, **more):

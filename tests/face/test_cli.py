@@ -5,22 +5,11 @@ import time
 from pathlib import Path
 
 import pytest
+from runs import run
 
-from referee import cli
 from referee.runtime.fake_server import FakeServer, Fault
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def run(capsys, *args):
-    """Exit code, stdout and stderr of the command line, in this process."""
-    try:
-        code = cli.main(list(args))
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    assert "Traceback" not in out + err
-    return code or 0, out, err
 
 
 def two_or_three(request):
@@ -116,8 +105,7 @@ def test_a_missing_key_is_exit_1(capsys):
     assert out.startswith("No answer")
 
 
-def test_a_dead_server_is_exit_1(capsys, monkeypatch):
-    monkeypatch.setattr("referee.runtime.exchange.pause", lambda *_: 0)
+def test_a_dead_server_is_exit_1(capsys):
     args = ["--lm", "openai/x", "--api-base", "http://127.0.0.1:9"]
     code, out, _ = run(capsys, "resolve", "--example", "tesla", *args)
     assert code == 1

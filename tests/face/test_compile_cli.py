@@ -1,5 +1,6 @@
 """compile, show and resolve --program DIR, over real sockets."""
 
+import csv
 import json
 import os
 import signal
@@ -8,22 +9,11 @@ import sys
 import time
 
 import pytest
+from runs import run
 
 import referee
-from referee import cli
 from referee.programs import MACR, Gate
 from referee.runtime.fake_server import FakeServer, Fault
-
-
-def run(capsys, *args):
-    """Exit code, stdout and stderr of the command line, in this process."""
-    try:
-        code = cli.main([str(a) for a in args])
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    assert "Traceback" not in out + err
-    return code or 0, out, err
 
 
 def two_or_three(request):
@@ -135,6 +125,33 @@ def test_a_second_backbone_is_one_command(data, tmp_path):
     cards = [json.loads((folder / "card.json").read_text()) for folder in (first, second)]
     assert [card["backbone"] for card in cards] == ["mistral/a", "mistral/b"]
     assert cards[0]["settings"] == cards[1]["settings"]
+
+
+def test_it_takes_the_data_that_evaluate_takes(capsys, server, tmp_path):
+    """A bundled set, and CSV; a row without answers is left out."""
+    served = ["--lm", "openai/tiny", "--api-base", server.url]
+    args = ["compile", "vote", "--data", "conflicts", "--rows", "4", *served]
+    code, _, err = run(capsys, *args, "--out", tmp_path / "bundled")
+    assert code == 0, err
+    rows = tmp_path / "rows.csv"
+    with rows.open("w", newline="") as file:
+        write = csv.writer(file).writerow
+        write(["id", "question", "contexts", "answers"])
+        for n, answers in enumerate(["two", "two", "two", ""]):
+            write([n, "How many moons?", "Planet 1 has two moons.", answers])
+    code, out, err = run(
+        capsys, *args, "--data", rows, "--val", rows, "--json", "--out", tmp_path / "own"
+    )
+    assert code == 0, err
+    assert json.loads(out)["compiled"]["data"]["validation"]["n"] == 3
+    args = ["rules", "learn", "--data", rows, "--demos", rows, "--limit", "2", *served]
+    code, out, err = run(capsys, *args, "--json", "--out", tmp_path / "rules.yaml")
+    assert code == 0, err
+    assert json.loads(out)["rules"] == []
+    args = ["rules", "test", tmp_path / "rules.yaml", "--data", "conflicts", "--limit", "1"]
+    code, out, err = run(capsys, *args, *served, "--json")
+    assert code == 0, err
+    assert json.loads(out)["examples"] == 1
 
 
 def test_a_teacher_on_another_server(capsys, server, data, tmp_path):

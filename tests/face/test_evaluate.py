@@ -11,17 +11,18 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from runs import lines_of, row, rows, served, two, write_rows
+from runs import lines_of, row, rows, run, served, two, write_rows
 
-from referee import cli
+from referee.asking import state_of
 from referee.data import load, sample
 from referee.errors import InputError
 from referee.evaluation import evaluate
-from referee.programs import MACR, Direct, Vote
+from referee.programs import MACR, ArbGraph, Direct, Gate, Vote
 from referee.results import as_dict, printed
 from referee.runner import rows_in_flight
 from referee.runtime import Budget, ReplyCache, caching
 from referee.runtime.fake_server import FakeServer, Fault
+from referee.runtime.scripted import WordEncoder
 from referee.scoring import judged
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,22 +33,6 @@ def server():
     with FakeServer(two) as running:
         yield running
         assert not running.errors
-
-
-@pytest.fixture(autouse=True)
-def no_pause(monkeypatch):
-    monkeypatch.setattr("referee.runtime.exchange.pause", lambda *_: 0)
-
-
-def run(capsys, *args):
-    """Exit code, stdout and stderr of the command line, in this process."""
-    try:
-        code = cli.main(list(args))
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    assert "Traceback" not in out + err
-    return code or 0, out, err
 
 
 def test_programs_are_scored_side_by_side(server, tmp_path):
@@ -170,6 +155,16 @@ def test_other_settings_of_a_run_are_refused(server, tmp_path):
         given = {"program": "direct", "data": rows(3), "lm": lm, **changed}
         with pytest.raises(InputError, match=says):
             evaluate(given.pop("program"), given.pop("data"), out=out, **given)
+
+
+def test_a_program_with_other_settings_is_another():
+    assert state_of(MACR()) == state_of(MACR())
+    different = [
+        *(MACR(), MACR(ablation="no assessment"), MACR(ask_model=True), MACR(reading_tokens=99)),
+        *(MACR(gate=Gate(threshold=0.5)), ArbGraph(), ArbGraph(preset="paper")),
+        *(ArbGraph(ablation="no gating"), ArbGraph(encoder=WordEncoder("BAAI/bge-large-en-v1.5"))),
+    ]
+    assert len(set(map(state_of, different))) == len(different)
 
 
 def test_no_key_and_no_address_is_written(tmp_path):

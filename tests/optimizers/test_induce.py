@@ -399,7 +399,8 @@ print(found.rules.to_yaml(), end="")
 """
 
 
-@pytest.mark.timeout(300)  # starts Python three times
+@pytest.mark.slow  # starts Python three times
+@pytest.mark.timeout(300)
 def test_killed_at_any_point_it_goes_on_without_paying_twice(tmp_path):
     expected, requests = induce(Model())
     needed, model = len(requests), Model()

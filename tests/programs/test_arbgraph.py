@@ -26,12 +26,18 @@ from arb_cases import (
 
 from referee.errors import ArtifactError, InputError
 from referee.programs import ArbGraph, ArbSettings, EvidenceGraph, RuleBase
+from referee.programs.base import Case
+from referee.programs.claim_nodes import Screened
+from referee.programs.extraction import Extraction
+from referee.programs.report import Findings
+from referee.programs.report import report as report_of
 from referee.programs.settings import DEFAULT, PAPER, SettingsParameter
 from referee.programs.thresholds import Thresholds
-from referee.runtime import Budget, Report
+from referee.runtime import Budget, Document, Report
 from referee.runtime.capabilities import identity
 from referee.runtime.fake_server import FakeServer
 from referee.runtime.limits import limiter
+from referee.runtime.meter import Meter, metered
 from referee.runtime.scripted import WordEncoder
 
 
@@ -301,6 +307,12 @@ def test_no_claims_and_one_claim():
     assert stages_of(lm) == ["claims", "answer"]
 
 
+def test_without_any_text_no_homonym_is_to_blame():
+    case = Case(QUESTION, [Document(text=" ")], "2026-01-01", 1000, Meter())
+    found = report_of(Findings(case, Extraction(), Screened()))
+    assert found.explanation == "Abstained: no document has text."
+
+
 def test_claims_off_the_question_are_kept_as_filtered():
     lm = model()
     report = write(["Zebras quietly eat grass."], lm)
@@ -324,7 +336,7 @@ def many(count):
     ]
 
 
-@pytest.mark.parametrize("requests", [1, 2, 3, 60])
+@pytest.mark.parametrize("requests", [1, 2, 3, 30])
 def test_five_thousand_claims_under_a_budget(requests):
     lm = model(lambda a, b: "contradiction" if a[:20] == b[:20] else "neutral")
     started = time.perf_counter()
@@ -348,6 +360,15 @@ def test_five_thousand_claims_without_a_budget():
     assert report.status == "ok"
     assert any("candidate pairs were cut: max_pairs" in note for note in report.notes)
     assert time.perf_counter() - started < 100
+
+
+def test_the_budget_of_a_larger_run_keeps_a_request_for_the_answer_too():
+    lm = model(lambda a, b: "contradiction" if a[:20] == b[:20] else "neutral")
+    with metered(Meter(Budget(requests=9))):
+        report = write(many(12), lm, program=without_rules())
+    assert report.usage.requests <= 9
+    assert stages_of(lm)[-1] == "answer"
+    assert report.text
 
 
 def test_a_budget_that_ends_before_relations_or_decisions_says_what_was_left_out():

@@ -274,8 +274,8 @@ def test_any_text_is_read(text):
     ["1", "1 ", "1990 ", "12/", "March ", "1990-", "in ", " ", "not until 1990 ", "4 March "],
 )
 def test_hostile_text_takes_linear_time(unit):
-    text = (unit * 200_000)[:200_000]
+    text = (unit * 100_000)[:100_000]
     started = time.process_time()
     find_dates(text)
     parse_date(text)
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 5

@@ -167,4 +167,4 @@ def timed(answer, text):
 )
 @pytest.mark.parametrize("answer", ["Ada Smith", "7 cm", "4 March 1990"])
 def test_hostile_text_takes_linear_time(answer, unit):
-    assert timed(answer, (unit * 200_000)[:200_000]) < 8
+    assert timed(answer, (unit * 100_000)[:100_000]) < 4

@@ -5,8 +5,9 @@ from typing import ClassVar
 import dspy
 import pytest
 
+from referee import resolve
 from referee.errors import InputError
-from referee.programs import MACR, Gate, Rule, RuleBase
+from referee.programs import MACR, Gate, Rule, RuleBase, Vote
 from referee.programs.macr_paper import PaperMACR
 from referee.runtime import ReplyCache, caching
 from referee.runtime.fake_server import FakeServer
@@ -225,6 +226,34 @@ def test_the_external_branch_backs_a_side():
     verdict, _ = run(MACR(retriever=retriever), actor, BRIDGE, FOUR)
     assert retriever_calls == [(BRIDGE, 1)]
     assert (verdict.answer, verdict.branch) == ("Carl Dorn", "external")
+
+
+@pytest.mark.parametrize("program", [None, "macr", "macr-paper"])
+def test_the_front_door_builds_a_program_with_the_retriever(program):
+    asked = []
+
+    def retriever(query, k):
+        asked.append(query)
+        return ["Carl Dorn finished it."]
+
+    lm = scripted_lm(Actor(initial="Carl Dorn"))
+    verdict = resolve(BRIDGE, FOUR, lm=lm, program=program, retriever=retriever)
+    assert verdict.branch == "external"
+    assert len(asked) == 1
+    assert BRIDGE in asked[0]
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        (MACR(), r"macr is built already: build it as MACR\(retriever=\.\.\.\)"),
+        (Vote(), "vote takes no retriever"),
+        ("vote", "vote takes no retriever"),
+    ],
+)
+def test_the_front_door_refuses_a_retriever_that_nobody_would_ask(program, says):
+    with pytest.raises(InputError, match=says):
+        resolve(BRIDGE, FOUR, lm=scripted_lm(Actor()), program=program, retriever=list)
 
 
 def test_a_language_model_may_play_the_retriever():

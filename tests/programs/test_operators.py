@@ -295,9 +295,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_takes_no_long_time(text):
-    started = time.perf_counter()
+    started = time.process_time()
     a, b = side("Tesla", text), side("Bonn", text + " Bonn")
     for operator in OPERATORS.values():
         operator(HQ, (a, b), TODAY, BASE)
         operator(text, (a, b), TODAY, BASE)
-    assert time.perf_counter() - started < 8
+    assert time.process_time() - started < 8

@@ -233,7 +233,7 @@ def test_odd_numbers_are_read(text):
     ["1", "1 ", "1,", "1 111", "one ", "a ", "1 km ", " ", "one and ", "1½", "$", "1.", "hundred "],
 )
 def test_hostile_text_takes_linear_time(unit):
-    text = (unit * 200_000)[:200_000]
+    text = (unit * 100_000)[:100_000]
     started = time.process_time()
     parse_quantities(text)
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 5

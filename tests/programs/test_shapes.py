@@ -204,9 +204,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_takes_no_long_time(text):
-    started = time.perf_counter()
+    started = time.process_time()
     a, b = side("Tesla", text), side("Bonn", text + " Bonn")
     for question in (HQ, "Which cities are they?", "Where is it?", text):
         relate(question, a, b)
         relate(question, Side(answer=text), b)
-    assert time.perf_counter() - started < 8
+    assert time.process_time() - started < 8

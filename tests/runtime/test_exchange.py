@@ -201,6 +201,20 @@ def test_a_spent_budget_of_one_run_does_not_fail_another(ask):
             assert ask(question="q").answer == "a"
 
 
+def test_what_remains_is_bounded_by_the_larger_run_too():
+    outer = Meter(Budget(requests=3))
+    assert Meter().remaining() is None
+    assert Meter(within=Meter()).remaining() is None
+    assert Meter(Budget(requests=2), within=Meter()).remaining() == 2
+    assert Meter(Budget(requests=5), within=outer).remaining() == 3
+    assert Meter(Budget(requests=2), within=outer).remaining() == 2
+    inner = Meter(within=outer)
+    inner.reserve()
+    assert inner.remaining() == outer.remaining() == 2
+    inner.settle(None, None)
+    assert inner.remaining() == 2
+
+
 def test_a_run_within_a_run_counts_in_both_and_is_bounded_by_both(ask, tmp_path):
     lm = scripted_lm(in_order(["a", "b", "c"]))
     outer, stack = under(lm, Budget(requests=3))

@@ -28,9 +28,9 @@ def test_chinese_is_matched_by_character():
 
 @pytest.mark.parametrize("text", ["x" * 200_000, "天" * 200_000, "word " * 40_000, "a.\n" * 60_000])
 def test_any_text_is_cut_to_size_quickly(text):
-    started = time.perf_counter()
+    started = time.process_time()
     passage = fit(text, "What?", 300)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert passage.cut
     assert 0 < estimate_tokens(passage.text) <= 300
 
