@@ -29,10 +29,10 @@ from ..programs.tunables import Tunable
 from ..runtime.backbones import display_name
 from ..runtime.cache import ReplyCache, caching, current_cache
 from ..runtime.exchange import channel
-from ..runtime.meter import Budget, Meter
+from ..runtime.meter import Budget, Meter, nested_meter
 from ..runtime.records import Usage
+from .examples import data_digest
 from .rehearsal import Pass, Rehearsal
-from .rule_matrix import data_digest
 from .scoring import Measure, Metric, as_metric
 from .study import Study, Trial, comparable, working
 
@@ -189,7 +189,7 @@ class TuneThresholds(Teleprompter):  # type: ignore[misc,unused-ignore]
             BudgetExceeded: The budget was spent before the first pass was over.
         """
         searched = self._searched(program)
-        meter = Meter(self.budget)
+        meter = nested_meter(self.budget)
         rehearsal = Rehearsal(valset, self.metric.score, meter)
         variants = _Variants(program, self.matrix)
         with self._staged() as alone:

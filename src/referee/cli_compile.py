@@ -19,7 +19,7 @@ from referee.cli_options import (
     parse_budget,
 )
 from referee.cli_programs import checked, metric_of, program_of
-from referee.errors import BackboneError, InputError
+from referee.errors import BackboneError, BudgetExceeded, InputError
 from referee.printable import printable
 
 OPTIMIZERS = ("bootstrap", "gepa", "mipro")
@@ -44,6 +44,12 @@ OPTIMIZERS = ("bootstrap", "gepa", "mipro")
     show_default=True,
     help="Learn rules too, where the program has a rule base.",
 )
+@click.option(
+    "--tune",
+    type=click.IntRange(min=1),
+    metavar="TRIALS",
+    help="Then choose its thresholds in so many trials, as referee tune does.",
+)
 @metric_option
 @judge_option
 @budget_option
@@ -51,16 +57,16 @@ OPTIMIZERS = ("bootstrap", "gepa", "mipro")
 @click.option("--out", metavar="DIR", required=True, help="Folder for the compiled program.")
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
 def command(**options: Any) -> None:
-    """Give PROGRAM rules, and demonstrations or instructions, for a backbone.
+    """Give PROGRAM rules, demonstrations or instructions, and thresholds, for a backbone.
 
     PROGRAM is a name, or the folder of a compiled program that is to be compiled again. Replies are
     kept in DIR.replies: ended in any way and started again, a run pays for none twice.
     """
     logging.getLogger("dspy").setLevel(logging.ERROR)
-    result = _compile(options)
+    result, program = _compile(options)
     if result.before is None and result.complete:
         raise BackboneError("No example could be scored, so nothing was saved: see above why.")
-    result.program.save_artifact(options["out"])
+    program.save_artifact(options["out"])
     _save_matrix(result, Path(options["out"]) / "matrix.json")
     card = json.loads((Path(options["out"]) / "card.json").read_text(encoding="utf-8"))
     if options["as_json"]:
@@ -77,30 +83,61 @@ def command(**options: Any) -> None:
     )
 
 
-def _compile(options: dict[str, Any]) -> Any:
-    """The recipe: rules, then demonstrations or instructions."""
+def _compile(options: dict[str, Any]) -> tuple[Any, Any]:
+    """The recipe: rules, then demonstrations or instructions, then thresholds.
+
+    Returns:
+        What compiling found, and the program, which may have been tuned since.
+    """
     import dspy
 
     from referee.optimizers import compile_program
+    from referee.runtime.meter import Meter, metered
 
     train, val = _rows(options)
     (lm, _), teacher = connected(options), other_lm(options, "teacher")
     # dspy's own cache would keep pickles.
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
-    return compile_program(
-        program_of(options["program"], lm),
-        train,
-        val,
-        metric=metric_of(options),
-        optimizer=options["optimizer"],
-        rules=options["rules"],
-        lm=lm,
-        teacher_lm=teacher,
-        budget=parse_budget(options["budget"]),
+    metric, budget = metric_of(options), parse_budget(options["budget"])
+    with metered(Meter(budget)):
+        result = compile_program(
+            program_of(options["program"], lm),
+            train,
+            val,
+            metric=metric,
+            optimizer=options["optimizer"],
+            rules=options["rules"],
+            lm=lm,
+            teacher_lm=teacher,
+            budget=budget,
+            seed=options["seed"],
+            replies=_replies(options),
+            tell=_say,
+        )
+        if not options["tune"] or not result.complete or result.before is None:
+            return result, result.program
+        with dspy.context(lm=lm):
+            return result, _tuned(result, val, metric, options)
+
+
+def _tuned(result: Any, val: list[Any], metric: Any, options: dict[str, Any]) -> Any:
+    """The program with thresholds chosen on the validation rows; as it was without the budget."""
+    from referee.optimizers import TuneThresholds
+    from referee.runtime import ReplyCache, caching
+
+    tuner = TuneThresholds(
+        metric,
+        trials=options["tune"],
+        matrix=None if result.induction is None else result.induction.matrix,
+        folder=_replies(options) / "tuning",
         seed=options["seed"],
-        replies=_replies(options),
-        tell=_say,
     )
+    try:
+        with caching(ReplyCache(_replies(options))):
+            return tuner.tune(result.program, [row.as_example() for row in val], tell=_say).program
+    except BudgetExceeded as error:
+        _say(f"The thresholds stay as they are: {error}")
+        return result.program
 
 
 def _rows(options: dict[str, Any]) -> tuple[list[Any], list[Any]]:

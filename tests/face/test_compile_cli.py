@@ -79,6 +79,50 @@ def test_compile_show_resolve(capsys, server, data, tmp_path):
     assert len(server.requests[before].messages) == 6  # system, two demonstrations, question
 
 
+def test_compile_tunes_and_a_compiled_program_is_tuned_again(capsys, server, data, tmp_path):
+    out, again = tmp_path / "compiled", tmp_path / "again"
+    served = ["--lm", "openai/tiny", "--api-base", server.url]
+    few = ["--data", data, "--seed", "0"]
+    code, said, err = run(
+        capsys, "compile", "macr", *few, "--no-rules", "--tune", "3", *served, "--out", out
+    )
+    assert code == 0, err
+    assert "best of 3 trials on 4 rows" in said
+    assert "Trial 2:" in err
+    asked = len(server.requests)
+    code, said, _ = run(capsys, "show", out)
+    assert code == 0
+    assert "tuned        em" in said
+
+    code, said, err = run(
+        capsys, "tune", out, *few, "--trials", "2", "--no-plots", *served, "--out", again
+    )
+    assert code == 0, err
+    assert "the tuned program in" in err
+    tuned = referee.load(again / "program", lm=None)
+    compiled = referee.load(out, lm=None)
+    assert tuned.card["tuned"]["trials"] == 2
+    assert tuned.card["optimizer"] == compiled.card["optimizer"]
+    assert [p.demos for p in tuned.predictors()] == [p.demos for p in compiled.predictors()]
+    assert len(server.requests) > asked  # the other half of the rows is asked for the first time
+    text = "\n".join(p.read_text() for p in (again / "program").iterdir())
+    assert server.url not in text
+    assert str(tmp_path) not in text
+
+
+def test_without_the_budget_for_thresholds_compiling_is_kept(capsys, server, data, tmp_path):
+    served = ["--lm", "openai/tiny", "--api-base", server.url]
+    args = ["compile", "macr", "--data", data, "--no-rules", *served]
+    plain, out = tmp_path / "plain", tmp_path / "out"
+    assert run(capsys, *args, "--out", plain)[0] == 0
+    spent = json.loads((plain / "card.json").read_text())["compiled"]["usage"]["requests"]
+    budget = ["--budget", str(spent), "--tune", "30"]
+    code, said, err = run(capsys, *args, *budget, "--out", out)
+    assert code == 0, err
+    assert "after        em" in said
+    assert referee.load(out, lm=None).name == "macr"
+
+
 SWAP = """
 import json, sys, warnings
 import dspy, referee
