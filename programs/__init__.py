@@ -4,6 +4,8 @@ from .arbgraph import ArbGraph
 from .arbitration import Arbitration, arbitrate, eliminate
 from .assessment import Gate
 from .base import Program
+from .baselines.astute import Astute
+from .baselines.madam import Madam
 from .direct import Direct
 from .evidence_graph import EvidenceGraph
 from .icl import InContext
@@ -17,7 +19,11 @@ from .settings import ArbSettings
 from .vote import Vote
 
 PROGRAMS: dict[str, type[Program]] = {
-    p.name: p for p in (ArbGraph, Direct, InContext, MACR, PaperMACR, StandardRAG, Vote)
+    p.name: p
+    for p in (
+        *(ArbGraph, Direct, InContext, MACR, PaperMACR, StandardRAG, Vote),
+        *(Astute, Madam),
+    )
 }
 """Programs by the name that the command line takes."""
 
@@ -27,10 +33,12 @@ __all__ = [
     "ArbGraph",
     "ArbSettings",
     "Arbitration",
+    "Astute",
     "Direct",
     "EvidenceGraph",
     "Gate",
     "InContext",
+    "Madam",
     "Observer",
     "PaperMACR",
     "Program",

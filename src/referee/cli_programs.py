@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
-SHORT = ("direct", "icl", "macr", "macr-paper", "vote")
+BASELINES = ("astute", "direct", "icl", "madam", "vote")
+SHORT = (*BASELINES, "macr", "macr-paper")
 LONG = ("arbgraph", "rag")
 PROGRAMS = (*SHORT, *LONG)
 RULED = ("macr", "macr-paper", "arbgraph")

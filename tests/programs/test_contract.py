@@ -25,6 +25,9 @@ every_program = pytest.mark.parametrize("name", sorted(PROGRAMS))
 
 
 TYPED = {
+    '"groups"': {"groups": [{"passages": [1, 3], "summary": "Mars has two moons."}]},
+    '"candidates"': {"candidates": [{"group": 1, "answer": "two"}], "answer": "two"},
+    '"answers": [text': {"answers": ["two", "three"], "explanation": "Most say so."},
     '"sentences"': {"sentences": [{"sentence": "Mars has two moons.", "claims": [1]}]},
     '"confidence": number}, ...]': {"relations": [{"pair": 1, "relation": "neutral"}]},
     '"contradict"': {"contradict": True},
