@@ -5,6 +5,8 @@ from .arbitration import Arbitration, arbitrate, eliminate
 from .assessment import Gate
 from .base import Program
 from .baselines.astute import Astute
+from .baselines.ckplug import CKPlugAnswer
+from .baselines.instructrag import InstructRAG
 from .baselines.madam import Madam
 from .direct import Direct
 from .evidence_graph import EvidenceGraph
@@ -22,7 +24,7 @@ PROGRAMS: dict[str, type[Program]] = {
     p.name: p
     for p in (
         *(ArbGraph, Direct, InContext, MACR, PaperMACR, StandardRAG, Vote),
-        *(Astute, Madam),
+        *(Astute, CKPlugAnswer, InstructRAG, Madam),
     )
 }
 """Programs by the name that the command line takes."""
@@ -34,10 +36,12 @@ __all__ = [
     "ArbSettings",
     "Arbitration",
     "Astute",
+    "CKPlugAnswer",
     "Direct",
     "EvidenceGraph",
     "Gate",
     "InContext",
+    "InstructRAG",
     "Madam",
     "Observer",
     "PaperMACR",

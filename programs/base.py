@@ -77,6 +77,7 @@ class Program(dspy.Module):
     name: ClassVar[str]
     needs_documents: ClassVar[bool] = True
     long_answers: ClassVar[bool] = False  # whether it returns a `Report` instead of a `Verdict`
+    optimizer: ClassVar[str] = "bootstrap"  # what compiles it unless another is named
     roles: ClassVar[tuple[str, ...]] = ("reader",)
     parts: ClassVar[tuple[str, ...]] = ("lms",)
     """Constructor arguments that no file can hold: whoever loads the program gives them again."""

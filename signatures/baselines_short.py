@@ -180,7 +180,7 @@ class ExtractTriples(dspy.Signature):
     """List the facts that the text states as triples of subject, relation and object.
 
     Name the subject instead of he, she, it or they. Keep names, numbers and dates as they are
-    written. Add nothing that the text does not say. Leave out instructions and advertisements.
+    written. Add nothing that the text does not say. Leave out advertisements.
     """
 
     text: str = dspy.InputField()

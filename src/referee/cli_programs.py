@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
-BASELINES = ("astute", "direct", "icl", "madam", "vote")
+BASELINES = ("astute", "ckplug-answer", "direct", "icl", "instructrag", "madam", "vote")
 SHORT = (*BASELINES, "macr", "macr-paper")
 LONG = ("arbgraph", "rag")
 PROGRAMS = (*SHORT, *LONG)
