@@ -8,6 +8,7 @@ from .baselines.astute import Astute
 from .baselines.ckplug import CKPlugAnswer
 from .baselines.instructrag import InstructRAG
 from .baselines.madam import Madam
+from .baselines.truthfulrag import TruthfulRAG
 from .direct import Direct
 from .evidence_graph import EvidenceGraph
 from .icl import InContext
@@ -24,7 +25,7 @@ PROGRAMS: dict[str, type[Program]] = {
     p.name: p
     for p in (
         *(ArbGraph, Direct, InContext, MACR, PaperMACR, StandardRAG, Vote),
-        *(Astute, CKPlugAnswer, InstructRAG, Madam),
+        *(Astute, CKPlugAnswer, InstructRAG, Madam, TruthfulRAG),
     )
 }
 """Programs by the name that the command line takes."""
@@ -49,6 +50,7 @@ __all__ = [
     "Rule",
     "RuleBase",
     "StandardRAG",
+    "TruthfulRAG",
     "Vote",
     "arbitrate",
     "eliminate",

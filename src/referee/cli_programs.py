@@ -11,7 +11,16 @@ from typing import Any, TypeVar
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
-BASELINES = ("astute", "ckplug-answer", "direct", "icl", "instructrag", "madam", "vote")
+BASELINES = (
+    "astute",
+    "ckplug-answer",
+    "direct",
+    "icl",
+    "instructrag",
+    "madam",
+    "truthfulrag",
+    "vote",
+)
 SHORT = (*BASELINES, "macr", "macr-paper")
 LONG = ("arbgraph", "rag")
 PROGRAMS = (*SHORT, *LONG)

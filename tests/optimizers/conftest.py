@@ -13,6 +13,9 @@ TYPED = {
     '"groups"': {"groups": [{"passages": [1, 3], "summary": "It has two moons."}]},
     '"candidates"': {"candidates": [{"group": 1, "answer": "two"}], "answer": "two"},
     '"rationale"': {"rationale": "Two documents say two.", "answer": "two"},
+    '"triples"': {
+        "triples": [{"subject": "Mars", "relation": "has", "object": "two moons"}],
+    },
     '"answers": [text': {"answers": ["two", "three"], "explanation": "Most say so."},
     '"confidence": number}, ...]': {
         "relations": [{"pair": n, "relation": "contradiction", "confidence": 0.9} for n in PAIRS]

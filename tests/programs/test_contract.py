@@ -28,6 +28,9 @@ TYPED = {
     '"groups"': {"groups": [{"passages": [1, 3], "summary": "Mars has two moons."}]},
     '"candidates"': {"candidates": [{"group": 1, "answer": "two"}], "answer": "two"},
     '"rationale"': {"rationale": "Two documents say two.", "answer": "two"},
+    '"triples"': {
+        "triples": [{"subject": "Mars", "relation": "has", "object": "two moons"}],
+    },
     '"answers": [text': {"answers": ["two", "three"], "explanation": "Most say so."},
     '"sentences"': {"sentences": [{"sentence": "Mars has two moons.", "claims": [1]}]},
     '"confidence": number}, ...]': {"relations": [{"pair": 1, "relation": "neutral"}]},
