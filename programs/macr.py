@@ -59,6 +59,7 @@ class MACR(Program):
     name: ClassVar[str] = "macr"
     roles: ClassVar[tuple[str, ...]] = ("reader", "sampler", "analyzer", "reasoner", "retriever")
     parts: ClassVar[tuple[str, ...]] = ("lms", "retriever", "queue")
+    variants: ClassVar[Mapping[str, str]] = {"no-assessment": "no assessment"}
 
     def __init__(
         self,
