@@ -154,9 +154,8 @@ def several(
     for role in lms:
         if not any(role in own for own in roles.values()):
             raise InputError(f"None of {', '.join(texts)} has a role {role!r}.")
-    ruled = [
-        t for t in texts if is_named(t) and kind_of(t) in RULED
-    ]  # compiled ones have rules of their own
+    # Compiled ones have rules of their own.
+    ruled = [text for text in texts if is_named(text) and kind_of(text) in RULED]
     if options["rules_file"] and not ruled:
         raise click.UsageError(f"{', '.join(texts)}: takes no --rules; add macr.")
     return {

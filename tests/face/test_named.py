@@ -92,12 +92,10 @@ def test_what_is_wrong_is_one_sentence(text, says, capsys, served):
         assert says in " ".join(err.split()) or "is not one of" in err
 
 
-@given(st.text(max_size=12))
-def test_any_text_is_a_program_or_an_input_error(text):
-    try:
-        assert class_of(text).name == text.partition(":")[0]
-    except InputError as error:
-        assert str(error).endswith(".")
+@given(st.sampled_from([*PROGRAMS, "other"]), st.text(max_size=12))
+def test_any_other_variant_is_refused(name, variant):
+    with pytest.raises(InputError, match=r"There is no program|has no variant"):
+        named(f"{name}:{variant}!")
 
 
 def test_a_variant_answers_from_python_and_says_its_name():
