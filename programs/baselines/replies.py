@@ -26,7 +26,7 @@ def read_typed(reply: Reply, document: Document | None, question: str) -> Answer
     """
     if isinstance(reply, dspy.AdapterParseError):
         said = clean_answer(str(reply.lm_response or ""))
-        if said and is_no_answer(said):
+        if any(map(str.isalpha, said)) and is_no_answer(said):
             source = document.id if document else None
             return Answer(document_id=source, status="no answer")
     return read_answer(reply, document, question)
