@@ -75,7 +75,8 @@ class Rationales:
             if len(choose(found, self.demonstrations)) == self.demonstrations:
                 break
             calls = [partial(_explained, run, explain, example) for _, example in chunk]
-            for (number, _), values in zip(chunk, fan_out(calls), strict=True):
+            explained: list[Any] = fan_out(calls)
+            for (number, _), values in zip(chunk, explained, strict=True):
                 made = values and demonstration(number, signature, values, values)
                 found += [made] if made else []
             run.tell(f"rationales: {len(found)} that name the known answer")

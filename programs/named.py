@@ -23,7 +23,9 @@ def named(text: str, **parts: Any) -> Program:
         InputError: There is no program or variant of that name, or an argument is wrong.
     """
     kind, variant = class_of(text), _ALIASES.get(text, text).partition(":")[2]
-    return kind(**parts, ablation=kind.variants[variant]) if variant else kind(**parts)
+    if variant:
+        parts["ablation"] = kind.variants[variant]
+    return kind(**parts)
 
 
 def class_of(text: str) -> type[Program]:

@@ -20,14 +20,11 @@ a sentence, not guessed around.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any, ClassVar
 
 import dspy
 
-from ...errors import InputError
 from ...runtime.records import Answer, Document, Verdict
 from ...signatures import AnswerFromDocuments, AnswerFromMemory
 from ..base import READING_TOKENS, Case, Program
@@ -35,7 +32,7 @@ from ..icl import layout
 from ..outcomes import from_single_answer
 from ..reading import SHORT_ANSWER, read_answer, stating
 from ..steps import Call, Reply, Steps, Wave
-from .logprobs import ASKED, mean_entropy, taken_logprobs
+from .logprobs import ASKED, as_nats, mean_entropy, taken_logprobs
 from .replies import alternatives
 
 THRESHOLD = 0.0  # the paper's: any loss of confidence is a conflict
@@ -63,9 +60,7 @@ class CKPlugAnswer(Program):
         reading_tokens: int = READING_TOKENS,
     ) -> None:
         super().__init__(lms=lms, reading_tokens=reading_tokens)
-        if not isinstance(threshold, Real) or not math.isfinite(threshold):
-            raise InputError(f"threshold is {threshold!r}: give a gain in nats per token.")
-        self.threshold = threshold
+        self.threshold = as_nats(threshold)
         self.answer = dspy.Predict(AnswerFromDocuments, **SHORT_ANSWER)
         self.recall = dspy.Predict(AnswerFromMemory, **SHORT_ANSWER)
 
@@ -87,12 +82,12 @@ class CKPlugAnswer(Program):
                 Call(self.recall, {"question": case.question}, ASKED, role="reader"),
             ],
         )
-        answers = [read_answer(r, None, case.question) for r in replies]
+        answers = read, known = [read_answer(r, None, case.question) for r in replies]
         gain = _gain(replies)
         given = any(a.status == "answered" for a in answers)
         if gain is None and given and not any(a.error for a in answers):
             return Verdict(status="provider_error", explanation=WITHOUT, answers=tuple(answers))
-        return choose(case, *answers, gain, self.threshold)
+        return choose(case, read, known, gain, self.threshold)
 
 
 def choose(

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import dspy
 
+from ...errors import InputError
+
 TOP = 5  # candidates per token: what hosted providers give at most is 5 to 20
 ASKED = {"logprobs": True, "top_logprobs": TOP}
 """Options of a request that ask for them; a backbone that refuses them answers without."""
+
+
+def as_nats(threshold: Any) -> float:
+    """A checked difference of entropies, in nats.
+
+    Raises:
+        InputError: It is no finite number.
+    """
+    if not isinstance(threshold, Real) or not math.isfinite(threshold):
+        raise InputError(f"threshold is {threshold!r}: give a difference of entropies in nats.")
+    return float(threshold)
 
 
 def taken_logprobs(reply: dspy.Prediction) -> list[Mapping[str, Any]]:

@@ -19,14 +19,11 @@ log-probabilities, n + 32 without. Three waves.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any, ClassVar
 
 import dspy
 
-from ...errors import InputError
 from ...metrics.refusal import clean_answer, is_no_answer
 from ...metrics.semantic_entropy import discrete_entropy
 from ...runtime.passages import fit
@@ -40,7 +37,7 @@ from ..failures import failure
 from ..outcomes import from_single_answer, without_answer
 from ..reading import SHORT_ANSWER, read_answer, stating
 from ..steps import Call, Reply, Steps, Wave
-from .logprobs import ASKED, mean_entropy, taken_logprobs
+from .logprobs import ASKED, as_nats, mean_entropy, taken_logprobs
 from .paths import Fact, Path, merged, reasoning_paths
 from .replies import with_text
 
@@ -67,9 +64,7 @@ class TruthfulRAG(Program):
         reading_tokens: int = READING_TOKENS,
     ) -> None:
         super().__init__(lms=lms, reading_tokens=reading_tokens)
-        if not isinstance(threshold, Real) or not math.isfinite(threshold):
-            raise InputError(f"threshold is {threshold!r}: give a rise of the entropy in nats.")
-        self.threshold = threshold
+        self.threshold = as_nats(threshold)
         self.extract = dspy.Predict(ExtractTriples, temperature=0.0, max_tokens=600)
         self.recall = dspy.Predict(AnswerFromMemory, **SHORT_ANSWER)
         self.answer = dspy.Predict(AnswerFromFacts, **SHORT_ANSWER)
