@@ -151,7 +151,7 @@ def _verdict(
 ) -> Verdict:
     answer = read_typed(reply, None, case.question)
     how = (
-        f"The model sorted {len(sources)} passages into {len(groups)} groups that agree, and chose "
+        f"The model sorted {len(sources)} passages by agreement (groups: {len(groups)}), and chose "
         "the answer it found most reliable."
         if groups
         else f"The model read {len(sources)} passages, which it did not sort into groups."

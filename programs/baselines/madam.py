@@ -6,8 +6,8 @@ answers, since a question can be ambiguous; agents answer again when they have s
 3 rounds at most; the debate ends as soon as no agent changes its answer.
 
 What differs: whether an answer changed is decided in code (equal answers in other words are the
-same); an agent whose document does not answer, or whose request failed, takes no part in the first
-summary and keeps its last answer in later rounds; the verdict shows the aggregator's first answer,
+same); an agent whose request failed has no part in the summary, and keeps its last answer in later
+rounds; without any answer nothing is put together; the verdict shows the aggregator's first answer,
 the others are alternatives.
 
 Requests per question: from n (no document answers) to 3 (n + 1) for n documents with text; 2 n + 1

@@ -180,7 +180,7 @@ def _filtered(paths: Sequence[Path], kept: Sequence[Path], own: float | None) ->
     if own is None:
         return f"The entropy is not known, so all {len(paths)} paths were read."
     if not kept:
-        return f"None of {len(paths)} paths raises the entropy, so all were read."
+        return f"No path raises the entropy, so all {len(paths)} were read."
     return f"{len(kept)} of {len(paths)} paths raise the entropy; only these were read."
 
 
@@ -203,7 +203,7 @@ def _verdict(
     facts: int,
 ) -> Verdict:
     answer = read_answer(reply, None, case.question)
-    how = f"The model read {len(paths)} paths of a graph of {facts} facts."
+    how = f"Paths of a graph that the model read: {len(paths)}; facts in the graph: {facts}."
     verdict = from_single_answer(answer, stating(answer, case), how)
     own, found = entropies
     stages = {

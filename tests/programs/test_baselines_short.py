@@ -371,7 +371,7 @@ def test_truthfulrag_answers_from_the_paths_that_raise_the_entropy():
     assert any("1 of 2 paths raise" in n for n in verdict.notes)
     assert verdict.stages["entropy"]["own"] == pytest.approx(0.3)
     strict = Model(logprob=doubted).run(TruthfulRAG(threshold=5.0))
-    assert any("None of 2 paths raises" in n for n in strict.notes)
+    assert any("No path raises the entropy, so all 2" in n for n in strict.notes)
     assert len(strict.stages["paths"]) == 2
 
 
