@@ -134,7 +134,7 @@ def _how(gain: float | None, known: Answer, *, reads: bool) -> str:
 
 def _gain(replies: Sequence[Reply]) -> float | None:
     """Mean entropy without documents less that with; None where one is not known."""
-    if any(isinstance(r, Exception) for r in replies):
-        return None
-    read, known = (mean_entropy(taken_logprobs(r)) for r in replies)
+    read, known = (
+        None if isinstance(r, Exception) else mean_entropy(taken_logprobs(r)) for r in replies
+    )
     return None if read is None or known is None else known - read
