@@ -3,6 +3,7 @@
 from .bootstrap import Bootstrap
 from .compile import OPTIMIZERS, CompileResult, compile_program
 from .induce import InduceRules, Induction
+from .rationales import Rationales
 from .rule_matrix import RuleMatrix
 from .rules import RuleCheck, verify_rules
 from .runs import Optimizer, Run, Score
@@ -21,6 +22,7 @@ __all__ = [
     "Metric",
     "Mipro",
     "Optimizer",
+    "Rationales",
     "RuleCheck",
     "RuleMatrix",
     "Run",

@@ -29,11 +29,12 @@ from ..runtime.records import Usage
 from .bootstrap import Bootstrap
 from .examples import as_examples, data_digest
 from .induce import InduceRules, Induction
+from .rationales import Rationales
 from .runs import Optimizer, Run, Score, as_score, scores, silent, untouched
 from .scoring import Measure, Metric, as_metric
 from .searches import Gepa, Mipro
 
-OPTIMIZERS: dict[str, type[Optimizer]] = {o.name: o for o in (Bootstrap, Mipro, Gepa)}
+OPTIMIZERS: dict[str, type[Optimizer]] = {o.name: o for o in (Bootstrap, Mipro, Gepa, Rationales)}
 """Optimizers by the name that the command line takes."""
 
 Examples = Iterable[Row | dspy.Example]
@@ -75,7 +76,7 @@ def compile_program(
     *,
     metric: str | Measure | Metric = "em",
     judge: dspy.BaseLM | None = None,
-    optimizer: str | Optimizer = "bootstrap",
+    optimizer: str | Optimizer | None = None,
     rules: bool | InduceRules = True,
     lm: dspy.BaseLM | None = None,
     teacher_lm: dspy.BaseLM | None = None,
@@ -95,7 +96,8 @@ def compile_program(
             number in [0, 1].
         judge: Another language model that judges which facts a text states, for ``fact_recall``;
             None: those count whose words stand in it.
-        optimizer: ``bootstrap``, ``mipro``, ``gepa``, or one with settings of its own.
+        optimizer: ``bootstrap``, ``mipro``, ``gepa``, ``rationales``, or one with settings of its
+            own; None for the program's (``Program.optimizer``).
         rules: Whether the program's rule base, if it has one, gets rules that are learnt on
             ``trainset`` and verified on ``valset``; the present rules stay. With settings of its
             own: an `InduceRules`, whose metric, observer and seed are those given here.
@@ -115,7 +117,7 @@ def compile_program(
     """
     measured = as_metric(metric, judge)
     run = _run(program, trainset, valset, measured, lm, teacher_lm, budget, seed, tell)
-    search, induce = _optimizer(optimizer), _inducer(rules, run)
+    search, induce = _optimizer(optimizer or program.optimizer), _inducer(rules, run)
     estimate = search.estimate(run) + 2 * run.bound(run.valset)
     if induce is not None:
         estimate += induce.estimate(run.student, run.trainset, run.valset)

@@ -4,6 +4,11 @@ from .arbgraph import ArbGraph
 from .arbitration import Arbitration, arbitrate, eliminate
 from .assessment import Gate
 from .base import Program
+from .baselines.astute import Astute
+from .baselines.ckplug import CKPlugAnswer
+from .baselines.instructrag import InstructRAG
+from .baselines.madam import Madam
+from .baselines.truthfulrag import TruthfulRAG
 from .direct import Direct
 from .evidence_graph import EvidenceGraph
 from .icl import InContext
@@ -17,7 +22,11 @@ from .settings import ArbSettings
 from .vote import Vote
 
 PROGRAMS: dict[str, type[Program]] = {
-    p.name: p for p in (ArbGraph, Direct, InContext, MACR, PaperMACR, StandardRAG, Vote)
+    p.name: p
+    for p in (
+        *(ArbGraph, Direct, InContext, MACR, PaperMACR, StandardRAG, Vote),
+        *(Astute, CKPlugAnswer, InstructRAG, Madam, TruthfulRAG),
+    )
 }
 """Programs by the name that the command line takes."""
 
@@ -27,16 +36,21 @@ __all__ = [
     "ArbGraph",
     "ArbSettings",
     "Arbitration",
+    "Astute",
+    "CKPlugAnswer",
     "Direct",
     "EvidenceGraph",
     "Gate",
     "InContext",
+    "InstructRAG",
+    "Madam",
     "Observer",
     "PaperMACR",
     "Program",
     "Rule",
     "RuleBase",
     "StandardRAG",
+    "TruthfulRAG",
     "Vote",
     "arbitrate",
     "eliminate",

@@ -71,6 +71,13 @@ class ArbGraph(Program):
     long_answers: ClassVar[bool] = True
     roles: ClassVar[tuple[str, ...]] = ("extractor", "verifier", "arbiter", "writer")
     parts: ClassVar[tuple[str, ...]] = ("lms", "encoder")
+    variants: ClassVar[Mapping[str, str]] = {
+        "no-graph": "no evidence graph",
+        "no-soft": "no soft arbitration",
+        "no-screening": "no screening",
+        "no-rejection": "no rejection",
+        "no-gating": "no gating",
+    }
 
     def __init__(
         self,

@@ -78,6 +78,9 @@ class Program(dspy.Module):
     name: ClassVar[str]
     needs_documents: ClassVar[bool] = True
     long_answers: ClassVar[bool] = False  # whether it returns a `Report` instead of a `Verdict`
+    variants: ClassVar[Mapping[str, str]] = {}
+    """Values of the constructor argument ``ablation`` by the name that follows a colon."""
+    optimizer: ClassVar[str] = "bootstrap"  # what compiles it unless another is named
     roles: ClassVar[tuple[str, ...]] = ("reader",)
     parts: ClassVar[tuple[str, ...]] = ("lms",)
     """Constructor arguments that no file can hold: whoever loads the program gives them again."""
@@ -98,6 +101,13 @@ class Program(dspy.Module):
         self.reading_tokens = reading_tokens
         self.backbone: dspy.BaseLM | None = None
         self.card: dict[str, Any] = {}
+
+    @property
+    def label(self) -> str:
+        """Its name, and after a colon its variant; what records and tables show."""
+        ablation = getattr(self, "ablation", "")
+        variant = next((v for v, value in self.variants.items() if value == ablation), "")
+        return f"{self.name}:{variant}" if variant else self.name
 
     def with_rules(self, rules: RuleBase) -> Self:
         """A copy that settles conflicts by other rules; this program stays as it is.
@@ -252,7 +262,7 @@ class Program(dspy.Module):
         complete = outcome.model_copy(
             update={
                 "question": case.question,
-                "program": self.name,
+                "program": self.label,
                 "backbone": display_name(lm) if lm is not None else "",
                 "date": case.date,
                 "documents": tuple(case.documents),

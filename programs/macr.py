@@ -60,6 +60,7 @@ class MACR(AssessedProgram):
     name: ClassVar[str] = "macr"
     roles: ClassVar[tuple[str, ...]] = ("reader", "sampler", "analyzer", "reasoner", "retriever")
     parts: ClassVar[tuple[str, ...]] = ("lms", "retriever", "queue")
+    variants: ClassVar[Mapping[str, str]] = {"no-assessment": "no assessment"}
 
     def __init__(
         self,

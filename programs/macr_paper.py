@@ -57,6 +57,10 @@ class PaperMACR(AssessedProgram):
     name: ClassVar[str] = "macr-paper"
     roles: ClassVar[tuple[str, ...]] = ("reader", "sampler", "analyzer", "reasoner", "retriever")
     parts: ClassVar[tuple[str, ...]] = ("lms", "retriever", "queue")
+    variants: ClassVar[Mapping[str, str]] = {
+        "no-assessment": "no assessment",
+        "cot": "chain of thought",
+    }
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 
 import dspy
 import numpy as np
-from dspy.lm15 import Message, Request, Response, Usage
+from dspy.lm15 import Message, Request, Response, TokenLogprob, Usage
 from numpy.typing import NDArray
 
 Script = Callable[[Request], str]
@@ -23,6 +23,8 @@ class ScriptedEngine:
     Args:
         script: Gives the reply; what it raises reaches the caller as a failure of the model.
         schema: Whether it claims to constrain replies to a JSON schema.
+        logprob: Gives the natural log-probability of each word of the reply, for requests that ask
+            for it; None for an engine that reports none.
 
     Attributes:
         requests: The requests received, in order of arrival.
@@ -30,11 +32,20 @@ class ScriptedEngine:
 
     supports_function_calling = supports_reasoning = False
     supported_params = frozenset(
-        {"temperature", "max_tokens", "top_p", "stop", "seed", "logprobs", "response_format"}
+        {
+            *("temperature", "max_tokens", "top_p", "stop", "seed", "response_format"),
+            *("logprobs", "top_logprobs"),
+        }
     )
 
-    def __init__(self, script: Script, *, schema: bool = False) -> None:
-        self.script, self.supports_response_schema = script, schema
+    def __init__(
+        self,
+        script: Script,
+        *,
+        schema: bool = False,
+        logprob: Callable[[Request], float] | None = None,
+    ) -> None:
+        self.script, self.supports_response_schema, self.logprob = script, schema, logprob
         self.requests: list[Request] = []
         self._lock = threading.Lock()
 
@@ -50,7 +61,13 @@ class ScriptedEngine:
             message=Message.assistant(text),
             finish_reason="stop",
             usage=usage,
+            logprobs=self._logprobs(request, text),
         )
+
+    def _logprobs(self, request: Request, text: str) -> tuple[TokenLogprob, ...] | None:
+        if self.logprob is None or request.config.logprobs is None:
+            return None
+        return tuple(TokenLogprob(word, self.logprob(request)) for word in text.split())
 
     def __copy__(self) -> ScriptedEngine:
         return self
@@ -78,9 +95,11 @@ def scripted_lm(script: Script, name: str = "scripted/model", **options: Any) ->
     Args:
         script: Gives the reply to a request; see `in_order` and `by_content`.
         name: The model string; caches are keyed by it, so give engines of one test their own.
-        options: Options of `dspy.LM`, and ``schema`` of `ScriptedEngine`.
+        options: Options of `dspy.LM`, and ``schema`` and ``logprob`` of
+            `ScriptedEngine`.
     """
-    engine = ScriptedEngine(script, schema=options.pop("schema", False))
+    own = {key: options.pop(key) for key in ("schema", "logprob") if key in options}
+    engine = ScriptedEngine(script, **own)
     settings = {"num_retries": 0, "cache": False, **options}
     return dspy.LM(name, engine=engine, async_engine=_AsyncEngine(engine), **settings)
 

@@ -9,6 +9,7 @@ import dspy
 
 from referee.errors import InputError
 from referee.programs import PROGRAMS, Program
+from referee.programs.named import named
 from referee.runtime import Budget, Report, Verdict, connect
 
 DEFAULT_PROGRAM = "macr"
@@ -34,7 +35,8 @@ def resolve(
         lm: A language model or a model string; None for the one that the program is bound to,
             else the one that `dspy` is configured with, else ``$REFEREE_LM``, else the embedded
             model.
-        program: A program, or its name; None for the default.
+        program: A program, or its name, with a colon and a variant where it has some
+            (``macr:no-assessment``); None for the default.
         retriever: A source of outside knowledge, for a named program that uses one (MACR).
         budget: Bounds on requests, tokens or dollars.
         date: As-of date, ISO 8601; today when None.
@@ -157,12 +159,12 @@ def as_program(
     chosen = default if program is None else program
     if isinstance(chosen, str):
         fitting = [n for n, p in PROGRAMS.items() if p.long_answers == long_answers]
-        if chosen not in fitting:
-            raise InputError(_no_program(chosen, fitting, long_answers=long_answers))
-        parts: dict[str, Any] = {"retriever": retriever}
-        if retriever is not None and "retriever" in PROGRAMS[chosen].parts:
-            return PROGRAMS[chosen](**parts)
-        chosen = PROGRAMS[chosen]()
+        name = chosen.partition(":")[0]
+        if name not in fitting:
+            raise InputError(_no_program(name, fitting, long_answers=long_answers))
+        if retriever is not None and "retriever" in PROGRAMS[name].parts:
+            return named(chosen, retriever=retriever)
+        chosen = named(chosen)
     if not isinstance(chosen, Program):
         raise InputError(f"program is a {type(chosen).__name__}: give a Program or its name.")
     if chosen.long_answers != long_answers:

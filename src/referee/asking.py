@@ -19,13 +19,14 @@ from referee.api import as_program
 from referee.data import Dataset, Row, load, sample, split
 from referee.data.cards import rows_hash
 from referee.errors import InputError
-from referee.programs import PROGRAMS, Program
+from referee.programs import Program
+from referee.programs.named import class_of
 from referee.runtime.backbones import display_name
 from referee.store import Run
 
 Programs: TypeAlias = str | Program | Sequence[str | Program] | Mapping[str, str | Program]
 SPLITS = ("all", "demonstration", "validation", "test")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
 _CHARACTERS = 4  # of English text in a token
 _PROMPT = 600  # characters of instructions and answer, in the median of our prompts
 
@@ -110,22 +111,24 @@ def named_programs(programs: Programs) -> dict[str, Program]:
     else:
         listed = programs.split(",") if isinstance(programs, str) else programs
         several = [listed] if isinstance(listed, Program) else list(listed)
-        built = [_program(p.strip() if isinstance(p, str) else p) for p in several]
-        found = {each.name: each for each in built}
+        given = [p.strip() if isinstance(p, str) else p for p in several]
+        built = [_program(p) for p in given]
+        found = {
+            text if isinstance(text, str) else each.label: each
+            for text, each in zip(given, built, strict=True)
+        }
         if len(found) < len(built):
             raise InputError("Two programs have the same name: give a mapping from names to them.")
     wrong = next((name for name in found if not _NAME.fullmatch(name)), None)
     if wrong is not None:
-        raise InputError(f"A program is named {wrong!r}: use letters, digits and . _ - only.")
+        raise InputError(f"A program is named {wrong!r}: use letters, digits and . _ : - only.")
     if not found:
         raise InputError("There is no program to evaluate: name at least one.")
     return found
 
 
 def _program(program: str | Program) -> Program:
-    if isinstance(program, str) and program not in PROGRAMS:
-        raise InputError(f"There is no program {program!r}: choose {', '.join(PROGRAMS)}.")
-    cls = PROGRAMS[program] if isinstance(program, str) else program
+    cls = class_of(program) if isinstance(program, str) else program
     return as_program(program, long_answers=getattr(cls, "long_answers", False))
 
 

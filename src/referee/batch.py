@@ -63,8 +63,8 @@ class Batch:
         """
         digest, total = _measured(Path(path))
         asked = {
-            "programs": [self.program.name],
-            "program_states": {self.program.name: state_of(self.program)},
+            "programs": [self.program.label],
+            "program_states": {self.program.label: state_of(self.program)},
             "data": Path(path).name,
             "data_sha256": digest,
             "lm": display_name(self.lm),
@@ -111,7 +111,7 @@ class Batch:
             for done, record in enumerate(records, start=before + 1):
                 write(record)
                 failed += record["status"] not in ("ok", "abstained")
-                told = Progress(self.program.name, done, before, total, failed, meter.usage())
+                told = Progress(self.program.label, done, before, total, failed, meter.usage())
                 self.progress(told)
 
 

@@ -22,7 +22,7 @@ from referee.cli_programs import checked, metric_of, program_of
 from referee.errors import BackboneError, BudgetExceeded, InputError
 from referee.printable import printable
 
-OPTIMIZERS = ("bootstrap", "gepa", "mipro")
+OPTIMIZERS = ("bootstrap", "gepa", "mipro", "rationales")
 
 
 @click.command()
@@ -37,7 +37,11 @@ OPTIMIZERS = ("bootstrap", "gepa", "mipro")
 @click.option("--rows", type=click.IntRange(min=1), help="Use that many rows, drawn by the seed.")
 @one_lm_options
 @click.option("--teacher", metavar="MODEL[@URL]", help="Another model to demonstrate and propose.")
-@click.option("--optimizer", type=click.Choice(OPTIMIZERS), default="bootstrap", show_default=True)
+@click.option(
+    "--optimizer",
+    type=click.Choice(OPTIMIZERS),
+    help="What finds demonstrations or instructions: bootstrap, for instructrag rationales.",
+)
 @click.option(
     "--rules/--no-rules",
     default=True,

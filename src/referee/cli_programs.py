@@ -11,7 +11,17 @@ from typing import Any, TypeVar
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
-SHORT = ("direct", "icl", "macr", "macr-paper", "vote")
+BASELINES = (
+    "astute",
+    "ckplug-answer",
+    "direct",
+    "icl",
+    "instructrag",
+    "madam",
+    "truthfulrag",
+    "vote",
+)
+SHORT = (*BASELINES, "macr", "macr-paper")
 LONG = ("arbgraph", "rag")
 PROGRAMS = (*SHORT, *LONG)
 RULED = ("macr", "macr-paper", "arbgraph")
@@ -29,17 +39,25 @@ def program_option(names: Sequence[str], default: str, help: str) -> Callable[[F
     )
 
 
+def is_named(text: str) -> bool:
+    """Whether it is the name of a program, with or without a variant, and no folder."""
+    return text.partition(":")[0] in PROGRAMS
+
+
 def checked(text: str, names: Sequence[str] = PROGRAMS) -> str:
     """Refuse what is neither a program of these names nor the folder of one.
 
     Raises:
         BadParameter: It is none; so options are refused while they are read.
     """
-    if text not in PROGRAMS and not Path(text).is_dir():
+    if not is_named(text) and not Path(text).is_dir():
         raise click.BadParameter(
             f"{text!r} is neither a program ({', '.join(names)}) nor the folder of a compiled one."
         )
-    kind = kind_of(text)
+    try:
+        kind = kind_of(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
     if kind and kind not in names:  # loading says what a folder without one lacks
         shown = text if text == kind else f"{text}, which holds {kind},"
         raise click.BadParameter(f"{shown} is not one of {', '.join(names)}.")
@@ -47,9 +65,17 @@ def checked(text: str, names: Sequence[str] = PROGRAMS) -> str:
 
 
 def kind_of(text: str) -> str:
-    """The name of the program, which for a compiled one its card tells; empty if it does not."""
+    """The name of the program, which for a compiled one its card tells; empty if it does not.
+
+    Raises:
+        InputError: It has no such variant.
+    """
     if text in PROGRAMS:
         return text
+    if is_named(text):
+        from referee.programs.named import class_of
+
+        return class_of(text).name
     try:
         return str(json.loads((Path(text) / "card.json").read_text(encoding="utf-8"))["program"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -60,7 +86,7 @@ def program_of(text: str, lm: Any, **parts: Any) -> Any:
     """The program; what may be wrong with a compiled one is said on stderr.
 
     Args:
-        text: A name, or a folder.
+        text: A name, with a colon and a variant or without, or a folder.
         lm: The backbone that it will run on.
         parts: Constructor arguments that no file holds.
 
@@ -68,10 +94,10 @@ def program_of(text: str, lm: Any, **parts: Any) -> Any:
         ArtifactError: The folder holds no program that can be used.
     """
     from referee.artifact import load
-    from referee.programs import PROGRAMS as CLASSES
+    from referee.programs.named import named
 
-    if text in CLASSES:
-        return CLASSES[text](**parts)
+    if is_named(text):
+        return named(text, **parts)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         program = load(text, lm, **parts)
@@ -100,7 +126,7 @@ def built(text: str, lm: Any, lms: dict[str, Any], options: dict[str, Any]) -> A
         names = ", ".join("--" + k.removesuffix("_file") for k in unused)
         other = "arbgraph" if kind in LONG else "macr"
         raise click.UsageError(f"{kind} takes no {names}: choose --program {other}.")
-    if "rules_file" in given and text != kind:
+    if "rules_file" in given and not is_named(text):
         raise click.UsageError("A compiled program has rules of its own: edit its rules.yaml.")
     if "rules_file" in given:
         from referee.cli_rules import load_rules
@@ -140,14 +166,15 @@ def several(
     from referee.errors import InputError
     from referee.programs import PROGRAMS as CLASSES
 
-    named = {text: text if text in PROGRAMS else Path(text).resolve().name for text in texts}
+    named = {text: text if is_named(text) else Path(text).resolve().name for text in texts}
     if len(set(named.values())) < len(texts):
         raise click.UsageError(f"Two of {', '.join(texts)} have one name: name folders apart.")
     roles = {text: getattr(CLASSES.get(kind_of(text)), "roles", ()) for text in texts}
     for role in lms:
         if not any(role in own for own in roles.values()):
             raise InputError(f"None of {', '.join(texts)} has a role {role!r}.")
-    ruled = [text for text in texts if text in RULED]  # compiled ones have rules of their own
+    # Compiled ones have rules of their own.
+    ruled = [text for text in texts if is_named(text) and kind_of(text) in RULED]
     if options["rules_file"] and not ruled:
         raise click.UsageError(f"{', '.join(texts)}: takes no --rules; add macr.")
     return {

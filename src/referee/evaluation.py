@@ -35,7 +35,7 @@ from referee.runtime import Budget, Usage
 from referee.runtime.backbones import display_name
 from referee.runtime.meter import Meter
 from referee.scoring import Scorer, score
-from referee.store import Run
+from referee.store import Run, file_of
 from referee.tables import Comparison, Scored, Summary, by_conflict_type, compare, summarize
 
 
@@ -82,7 +82,7 @@ class Evaluation:
         """
         if program not in self.scored:
             raise InputError(f"{program!r} was not evaluated: {', '.join(self.scored)} were.")
-        with (self.folder / f"{program}.jsonl").open(encoding="utf-8") as lines:
+        with (self.folder / file_of(program)).open(encoding="utf-8") as lines:
             yield from {r["id"]: r for r in map(json.loads, lines)}.values()
 
 

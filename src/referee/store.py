@@ -19,6 +19,11 @@ FORMAT = "referee.run/1"
 FINAL = frozenset({"ok", "abstained", "input_error"})  # any other row is asked again
 
 
+def file_of(name: str) -> str:
+    """The file of a program's records; a colon, which not every system takes, becomes a +."""
+    return f"{name.replace(':', '+')}.jsonl"
+
+
 class Journal:
     """A JSONL file of records with an ``id`` and a ``status``; the newest record of an id counts.
 
@@ -201,7 +206,7 @@ class Run:
     def journal(self, name: str) -> Journal:
         """The journal ``NAME.jsonl`` of this folder."""
         if name not in self._journals:
-            self._journals[name] = Journal(self.folder / f"{name}.jsonl")
+            self._journals[name] = Journal(self.folder / file_of(name))
         return self._journals[name]
 
     def close(self) -> None:

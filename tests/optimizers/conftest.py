@@ -10,6 +10,13 @@ from referee.runtime.scripted import prompt_of, scripted_lm
 
 PAIRS = range(1, 9)
 TYPED = {
+    '"groups"': {"groups": [{"passages": [1, 3], "summary": "It has two moons."}]},
+    '"candidates"': {"candidates": [{"group": 1, "answer": "two"}], "answer": "two"},
+    '"rationale"': {"rationale": "Two documents say two.", "answer": "two"},
+    '"triples"': {
+        "triples": [{"subject": "Mars", "relation": "has", "object": "two moons"}],
+    },
+    '"answers": [text': {"answers": ["two", "three"], "explanation": "Most say so."},
     '"confidence": number}, ...]': {
         "relations": [{"pair": n, "relation": "contradiction", "confidence": 0.9} for n in PAIRS]
     },
@@ -66,7 +73,7 @@ def moons(n, gold="two"):
 @pytest.fixture
 def make_lm():
     def make(name="scripted/student", script=answer, **options):
-        return scripted_lm(script, name, **options)
+        return scripted_lm(script, name, **{"logprob": lambda _: -0.1, **options})
 
     return make
 

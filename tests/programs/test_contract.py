@@ -25,6 +25,13 @@ every_program = pytest.mark.parametrize("name", sorted(PROGRAMS))
 
 
 TYPED = {
+    '"groups"': {"groups": [{"passages": [1, 3], "summary": "Mars has two moons."}]},
+    '"candidates"': {"candidates": [{"group": 1, "answer": "two"}], "answer": "two"},
+    '"rationale"': {"rationale": "Two documents say two.", "answer": "two"},
+    '"triples"': {
+        "triples": [{"subject": "Mars", "relation": "has", "object": "two moons"}],
+    },
+    '"answers": [text': {"answers": ["two", "three"], "explanation": "Most say so."},
     '"sentences"': {"sentences": [{"sentence": "Mars has two moons.", "claims": [1]}]},
     '"confidence": number}, ...]': {"relations": [{"pair": 1, "relation": "neutral"}]},
     '"contradict"': {"contradict": True},
@@ -49,7 +56,7 @@ def reply(request):
 
 
 def lm():
-    return scripted_lm(reply)
+    return scripted_lm(reply, logprob=lambda _: -0.1)
 
 
 def ask(program, model=None, **options):
@@ -174,7 +181,7 @@ def test_a_missing_key_is_said_in_a_sentence(name):
 def test_a_budget_of_one_request(name):
     verdict = ask(PROGRAMS[name](), budget=Budget(requests=1))
     assert verdict.usage.requests == 1
-    assert verdict.status == ("ok" if name in ("direct", "icl", "rag") else "budget")
+    assert verdict.status == ("ok" if name in ("direct", "icl", "instructrag", "rag") else "budget")
 
 
 @every_program
@@ -235,7 +242,7 @@ def test_the_date_is_recorded(name):
 
 @every_program
 def test_a_role_may_have_a_model_of_its_own(name):
-    other = scripted_lm(reply, "scripted/role")
+    other = scripted_lm(reply, "scripted/role", logprob=lambda _: -0.1)
     model = lm()
     with dspy.context(lm=model):
         program = PROGRAMS[name](lms=dict.fromkeys(PROGRAMS[name].roles, other))

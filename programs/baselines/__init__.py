@@ -1,0 +1,1 @@
+"""Published methods that the programs are compared with, one module each."""
