@@ -4,6 +4,8 @@ from .arbgraph import ArbGraph
 from .arbitration import Arbitration, arbitrate, eliminate
 from .assessment import Gate
 from .base import Program
+from .baselines.cot import ChainOfThought
+from .baselines.react import ReAct
 from .direct import Direct
 from .evidence_graph import EvidenceGraph
 from .icl import InContext
@@ -17,7 +19,11 @@ from .settings import ArbSettings
 from .vote import Vote
 
 PROGRAMS: dict[str, type[Program]] = {
-    p.name: p for p in (ArbGraph, Direct, InContext, MACR, PaperMACR, StandardRAG, Vote)
+    p.name: p
+    for p in (
+        *(ArbGraph, ChainOfThought, Direct, InContext, MACR),
+        *(PaperMACR, ReAct, StandardRAG, Vote),
+    )
 }
 """Programs by the name that the command line takes."""
 
@@ -27,6 +33,7 @@ __all__ = [
     "ArbGraph",
     "ArbSettings",
     "Arbitration",
+    "ChainOfThought",
     "Direct",
     "EvidenceGraph",
     "Gate",
@@ -34,6 +41,7 @@ __all__ = [
     "Observer",
     "PaperMACR",
     "Program",
+    "ReAct",
     "Rule",
     "RuleBase",
     "StandardRAG",

@@ -70,9 +70,10 @@ FORMATS = ("table", "markdown", "csv", "json")
 def command(ctx: click.Context, /, **options: Any) -> None:
     """Ask PROGRAMs all rows of a data set, and score what they answer.
 
-    Programs: direct, icl, macr, macr-paper, vote; for long answers arbgraph, rag; or folders of
-    compiled ones, which the table shows by the folder's name. Scores are over rows that ended ok or
-    abstained (an abstention counts 0); beside them stands the lower bound, with failed rows as 0.
+    Programs: direct, icl, macr, macr-paper, vote; for long answers arbgraph, cot, critic, fire,
+    mcts-rag, rag, react; or folders of compiled ones, which the table shows by the folder's name.
+    Scores are over rows that ended ok or abstained (an abstention counts 0); beside them stands the
+    lower bound, with failed rows as 0.
     Records go to OUT/PROGRAM.jsonl as they come; a run that was ended goes on when it is started
     again, and asks failed rows again. Exit code 1 when a row failed.
     """

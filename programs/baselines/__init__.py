@@ -1,0 +1,1 @@
+"""Programs of other papers, to compare with: same call, same evaluation."""
