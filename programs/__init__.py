@@ -5,6 +5,9 @@ from .arbitration import Arbitration, arbitrate, eliminate
 from .assessment import Gate
 from .base import Program
 from .baselines.cot import ChainOfThought
+from .baselines.critic import Critic
+from .baselines.fire import Fire
+from .baselines.mcts_rag import MCTSRAG
 from .baselines.react import ReAct
 from .direct import Direct
 from .evidence_graph import EvidenceGraph
@@ -21,7 +24,7 @@ from .vote import Vote
 PROGRAMS: dict[str, type[Program]] = {
     p.name: p
     for p in (
-        *(ArbGraph, ChainOfThought, Direct, InContext, MACR),
+        *(ArbGraph, ChainOfThought, Critic, Direct, Fire, InContext, MACR, MCTSRAG),
         *(PaperMACR, ReAct, StandardRAG, Vote),
     )
 }
@@ -29,13 +32,16 @@ PROGRAMS: dict[str, type[Program]] = {
 
 __all__ = [
     "MACR",
+    "MCTSRAG",
     "PROGRAMS",
     "ArbGraph",
     "ArbSettings",
     "Arbitration",
     "ChainOfThought",
+    "Critic",
     "Direct",
     "EvidenceGraph",
+    "Fire",
     "Gate",
     "InContext",
     "Observer",

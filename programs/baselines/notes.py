@@ -66,16 +66,21 @@ class Notes:
             found: The best first.
             max_tokens: Bound on the whole notes, in estimated tokens.
         """
-        notes = self.with_line("Search", query)
-        known = len(self.passages)
+        notes = self.with_line("Search", query).with_passages(found, max_tokens)
+        if len(notes.passages) > len(self.passages):
+            return notes
+        return notes.with_line("Found", "nothing new")
+
+    def with_passages(self, found: Sequence[Snippet], max_tokens: int) -> Notes:
+        """These notes and those passages that are new and fit."""
+        notes = self
         for snippet in found:
-            if snippet in notes.passages:
-                continue
             number = len(notes.passages) + 1
             line = f"[{number}] {f'({snippet.date}) ' if snippet.date else ''}{snippet.text}"
-            if estimate_tokens(notes.text) + estimate_tokens(line) <= max_tokens:
+            fits = estimate_tokens(notes.text) + estimate_tokens(line) <= max_tokens
+            if fits and snippet not in notes.passages:
                 notes = Notes((*notes.lines, line), (*notes.passages, snippet))
-        return notes if len(notes.passages) > known else notes.with_line("Found", "nothing new")
+        return notes
 
 
 class Library:

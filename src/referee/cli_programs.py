@@ -12,7 +12,7 @@ import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 SHORT = ("direct", "icl", "macr", "macr-paper", "vote")
-LONG = ("arbgraph", "cot", "rag", "react")
+LONG = ("arbgraph", "cot", "critic", "fire", "mcts-rag", "rag", "react")
 PROGRAMS = (*SHORT, *LONG)
 RULED = ("macr", "macr-paper", "arbgraph")
 
