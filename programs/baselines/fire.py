@@ -114,7 +114,7 @@ class Fire(SearchingProgram):
             elif isinstance(reply, Exception):
                 return reply
             elif reply.verdict != "search":
-                return statement if reply.verdict == "true" else _corrected(reply, draft)
+                return statement if reply.verdict == "confirmed" else _corrected(reply, draft)
             # A reply without a query is no confidence either: the statement itself is searched.
             query = getattr(reply, "query", "").strip() or statement
         return ""

@@ -6,7 +6,6 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, ClassVar
 
 import dspy
@@ -66,7 +65,7 @@ class MCTSRAG(SearchingProgram):
         self.rollouts = whole_number("rollouts", rollouts, 1)
         self.depth = whole_number("depth", depth, 1)
         self.width = whole_number("width", width, 1)
-        if not isinstance(exploration, Real) or not 0 <= exploration < float("inf"):
+        if not isinstance(exploration, int | float) or not 0 <= exploration < float("inf"):
             raise InputError(f"exploration is {exploration!r}: give a number of at least 0.")
         self.exploration = exploration
         self.seed = whole_number("seed", seed, 0)
@@ -136,6 +135,10 @@ class MCTSRAG(SearchingProgram):
         search.tree = expand(search.tree, at, ends)
         search.notes.extend(notes)
         replies = yield Wave("value", [self._valuation(case, each) for each in notes])
+        errors = [r for r in replies if isinstance(r, Exception)]
+        if errors:
+            why = failure(errors[0])[1]
+            case.meter.note(f"{len(errors)} of {len(replies)} states were not valued: {why}")
         for n, rated in enumerate(replies, start=first):
             search.value(n, rated)
 
@@ -171,7 +174,7 @@ class _Search:
         notes: What each state has noted.
         values: What each state was rated itself, or None.
         tree: The tree.
-        counts: Of rollouts and of replies that could not be read.
+        counts: Of rollouts, and of those among them whose reply held no step.
     """
 
     notes: list[Notes]
@@ -183,7 +186,6 @@ class _Search:
         """Back up a rating; a state that has none is closed, never valued 0."""
         if isinstance(reply, Exception):
             self.values.append(None)
-            self.counts["unreadable"] += 1
             self.tree = close(self.tree, at)
             return
         self.values.append(reply.value.root)

@@ -30,7 +30,7 @@ TYPED = {
     '"reasoning"': {"reasoning": "They disagree.", "answer": "two"},
     '"thought"': {"thought": "More.", "action": "search", "query": "moons"},
     '"critique"': {"verdict": "wrong", "critique": "It is two."},
-    '"correction"': {"verdict": "true"},
+    '"correction"': {"verdict": "confirmed"},
     '"steps"': {"steps": [{"action": "search", "text": "moons"}, {"action": "answer"}]},
     '"value"': {"value": 0.5},
 }

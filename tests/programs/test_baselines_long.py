@@ -28,7 +28,7 @@ REPLIES = {
     "Check one statement": {"verdict": "right"},
     "Rewrite the answer": "It opened in 1934.",
     "Write the next sentence": ["It opened in 1932.", "done"],
-    "Say whether the statement": {"verdict": "true"},
+    "Say whether the statement": {"verdict": "confirmed"},
     "List different next steps": {"steps": [{"action": "search", "text": "length in m"}]},
     "Rate from 0 to 1": {"value": 0.5},
     "using only the documents": "It opened in 1932. It is 80 m long.",
@@ -309,7 +309,7 @@ def test_fire_confirms_each_statement_before_the_next():
 
 
 def test_fire_searches_while_it_is_not_sure():
-    model = Model().on("Say whether the statement", MORE, {"verdict": "true"})
+    model = Model().on("Say whether the statement", MORE, {"verdict": "confirmed"})
     report, prompts = run("fire", model)
     assert (report.text, report.stages["searches"]) == ("It opened in 1932.", 1)
     assert "Search: papers on Arburg\n[1]" in prompts[2]
@@ -318,9 +318,9 @@ def test_fire_searches_while_it_is_not_sure():
 @pytest.mark.parametrize(
     ("verdict", "text", "corrections"),
     [
-        ({"verdict": "false", "correction": "It opened in 1934"}, "It opened in 1934.", 1),
-        ({"verdict": "false"}, "", 0),
-        ({"verdict": "false", "correction": "It opened in 1932."}, "", 0),
+        ({"verdict": "refuted", "correction": "It opened in 1934"}, "It opened in 1934.", 1),
+        ({"verdict": "refuted"}, "", 0),
+        ({"verdict": "refuted", "correction": "It opened in 1932."}, "", 0),
         (MORE, "", 0),
         (GARBAGE, "", 0),
     ],
@@ -333,7 +333,7 @@ def test_fire_corrects_or_leaves_out_what_is_not_confirmed(verdict, text, correc
 
 
 def test_fire_takes_an_unreadable_verdict_for_doubt():
-    model = Model().on("Say whether the statement", GARBAGE, {"verdict": "true"})
+    model = Model().on("Say whether the statement", GARBAGE, {"verdict": "confirmed"})
     report, prompts = run("fire", model)
     assert (report.text, report.stages["unreadable"]) == ("It opened in 1932.", 1)
     assert "Search: It opened in 1932." in prompts[2]
@@ -357,7 +357,7 @@ def test_fire_stops_at_a_statement_it_has_written_before():
 @pytest.mark.parametrize("words", ["Write the next sentence", "Say whether the statement"])
 def test_fire_keeps_what_was_written_before_a_failure(words):
     model = Model().on("Write the next sentence", "It opened in 1932.", "It is 80 m long.")
-    before = model.replies[words][:1] if words.startswith("Write") else [{"verdict": "true"}]
+    before = model.replies[words][:1] if words.startswith("Write") else [{"verdict": "confirmed"}]
     report, _ = run("fire", model.on(words, *before, RuntimeError("boom")))
     assert (report.status, report.text) == ("provider_error", "It opened in 1932.")
     assert "unfinished" in report.explanation
@@ -409,6 +409,7 @@ def test_mcts_rag_counts_what_is_no_step_and_answers_all_the_same(odd):
 def test_mcts_rag_gives_no_value_to_a_state_that_has_none():
     report, _ = run("mcts-rag", Model().on("Rate from 0 to 1", GARBAGE, {"value": "70 %"}))
     assert report.stages["value"] is None  # its only child is closed
+    assert any("1 of 1 states were not valued" in note for note in report.notes)
     model = Model().on("Rate from 0 to 1", {"value": "70 %"})
     assert run("mcts-rag", model)[0].stages["value"] == 0.7
 

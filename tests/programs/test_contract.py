@@ -35,7 +35,7 @@ TYPED = {
     '"reasoning"': {"reasoning": "They agree.", "answer": "two"},
     '"thought"': {"thought": "More.", "action": "search", "query": "moons of Mars"},
     '"critique"': {"verdict": "right"},
-    '"correction"': {"verdict": "true"},
+    '"correction"': {"verdict": "confirmed"},
     '"steps"': {"steps": [{"action": "search", "text": "moons"}, {"action": "answer"}]},
     '"value"': {"value": 0.5},
 }
