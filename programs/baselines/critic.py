@@ -89,9 +89,10 @@ class Critic(SearchingProgram):
             before, text = text, reply.corrected.strip()
             if text == before:
                 break
-        how = f"The model checked {len(review.critiques)} statements against passages and corrected"
         stages = review.stages(text)
-        return finished(text, f"{how} its answer {stages['corrections']} times.", stages)
+        checked, corrections = stages["statements checked"], stages["corrections"]
+        how = f"Statements checked against passages: {checked}; corrections: {corrections}."
+        return finished(text, how, stages)
 
     def _criticized(self, case: Case, review: _Review, text: str) -> Steps[Exception | None]:
         """Check the statements that are new, in one wave; an exception when every check failed."""

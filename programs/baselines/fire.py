@@ -79,10 +79,8 @@ class Fire(SearchingProgram):
             if isinstance(verdict, Exception):
                 return broken(verdict, draft.text, draft.stages())
             draft.settle(statement, verdict)
-        how = f"{len(draft.kept)} of {len(draft.tried)} statements were confirmed one by one"
-        return finished(
-            draft.text, f"{how}, with {draft.counts['searches']} searches.", draft.stages()
-        )
+        told = f"{len(draft.kept)} of {len(draft.tried)}; searches: {draft.counts['searches']}."
+        return finished(draft.text, f"Statements confirmed while writing: {told}", draft.stages())
 
     def _writing(self, case: Case, documents: str, draft: _Draft) -> Call:
         inputs = {

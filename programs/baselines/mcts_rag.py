@@ -92,8 +92,8 @@ class MCTSRAG(SearchingProgram):
         stages = search.stages(chosen)
         if isinstance(reply, Exception):
             return broken(reply, stages=stages)
-        how = f"The model searched a tree of {len(search.tree)} states and answered from the best"
-        return finished(reply.answer, f"{how}, with {len(notes.passages)} passages.", stages)
+        how = f"States searched: {stages['states']}; passages of the best: {stages['passages']}."
+        return finished(reply.answer, how, stages)
 
     def _searched(self, case: Case) -> Steps[_Search]:
         """Rollouts until their number, the tree, the budget or the model is at its end."""

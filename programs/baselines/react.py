@@ -64,8 +64,8 @@ class ReAct(SearchingProgram):
         (reply,) = yield Wave("answer", [Call(self.answer, inputs, role="writer")])
         if isinstance(reply, Exception):
             return broken(reply, stages=counts)
-        how = f"The model searched {counts['searches']} times and read {len(notes.passages)}"
-        return finished(reply.answer, f"{how} passages.", counts)
+        how = f"Searches by the model: {counts['searches']}; passages read: {counts['passages']}."
+        return finished(reply.answer, how, counts)
 
     def _gathered(self, case: Case, counts: Counter[str]) -> Steps[Notes]:
         """Thought, action, observation, until the model finishes or the turns are used up."""
