@@ -6,8 +6,13 @@ from .assessment import Gate
 from .base import Program
 from .baselines.astute import Astute
 from .baselines.ckplug import CKPlugAnswer
+from .baselines.cot import ChainOfThought
+from .baselines.critic import Critic
+from .baselines.fire import Fire
 from .baselines.instructrag import InstructRAG
 from .baselines.madam import Madam
+from .baselines.mcts_rag import MCTSRAG
+from .baselines.react import ReAct
 from .baselines.truthfulrag import TruthfulRAG
 from .direct import Direct
 from .evidence_graph import EvidenceGraph
@@ -26,20 +31,25 @@ PROGRAMS: dict[str, type[Program]] = {
     for p in (
         *(ArbGraph, Direct, InContext, MACR, PaperMACR, StandardRAG, Vote),
         *(Astute, CKPlugAnswer, InstructRAG, Madam, TruthfulRAG),
+        *(ChainOfThought, Critic, Fire, MCTSRAG, ReAct),
     )
 }
 """Programs by the name that the command line takes."""
 
 __all__ = [
     "MACR",
+    "MCTSRAG",
     "PROGRAMS",
     "ArbGraph",
     "ArbSettings",
     "Arbitration",
     "Astute",
     "CKPlugAnswer",
+    "ChainOfThought",
+    "Critic",
     "Direct",
     "EvidenceGraph",
+    "Fire",
     "Gate",
     "InContext",
     "InstructRAG",
@@ -47,6 +57,7 @@ __all__ = [
     "Observer",
     "PaperMACR",
     "Program",
+    "ReAct",
     "Rule",
     "RuleBase",
     "StandardRAG",

@@ -123,7 +123,7 @@ def composed(sentences: Sequence[CitedSentence], claims: Sequence[Claim]) -> Com
             continue
         told.add(tokens)
         repaired += not sound
-        kept.append((_ended(sentence), basis))
+        kept.append((ended(sentence), basis))
     if not kept and claims:
         return _joined([(c.text, [c]) for c in claims], repaired, dropped, extractive=True)
     return _joined(kept, repaired, dropped)
@@ -142,7 +142,7 @@ def with_settled(found: Composition, settled: Sequence[Claim]) -> Composition:
     missing = [(c.text, [c]) for c in settled if c.id not in cited]
     if not missing or not found.citations:
         return found
-    lead = _joined([(_ended(text), basis) for text, basis in missing], 0, ())
+    lead = _joined([(ended(text), basis) for text, basis in missing], 0, ())
     shift = len(lead.text) + 1
     moved = [
         c.model_copy(update={"start": c.start + shift, "end": c.end + shift})
@@ -196,7 +196,8 @@ def _sharing(sentence: str, cited: Sequence[Claim]) -> list[Claim]:
     return [c for c in cited if len(words & content(c.text)) >= _SHARE * len(words)] or list(cited)
 
 
-def _ended(sentence: str) -> str:
+def ended(sentence: str) -> str:
+    """A sentence with a full stop where it ends without any."""
     return sentence if sentence[-1] in ".!?。！？।…" else f"{sentence}."
 
 

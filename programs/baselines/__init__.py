@@ -1,1 +1,1 @@
-"""Published methods that the programs are compared with, one module each."""
+"""Programs of other papers, to compare with: same call, same evaluation."""

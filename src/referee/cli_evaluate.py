@@ -71,12 +71,12 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     """Ask PROGRAMs all rows of a data set, and score what they answer.
 
     Programs: astute, ckplug-answer, direct, icl, instructrag, macr, macr-paper, madam, truthfulrag,
-    vote; for long answers arbgraph, rag; with a part left out macr:no-assessment, macr:cot,
-    arbgraph:no-graph and others; or folders of compiled ones, which the table shows by the folder's
-    name. Scores are over rows that ended ok or abstained (an abstention counts 0); beside them
-    stands the lower bound, with failed rows as 0. Records go to OUT/PROGRAM.jsonl (a colon becomes
-    a +) as they come; a run that was ended goes on when it is started again, and asks failed rows
-    again. Exit code 1 when a row failed.
+    vote; for long answers arbgraph, cot, critic, fire, mcts-rag, rag, react; with a part left out
+    macr:no-assessment, macr:cot, arbgraph:no-graph and others; or folders of compiled ones, which
+    the table shows by the folder's name. Scores are over rows that ended ok or abstained (an
+    abstention counts 0); beside them stands the lower bound, with failed rows as 0. Records go to
+    OUT/PROGRAM.jsonl (a colon becomes a +) as they come; a run that was ended goes on when it is
+    started again, and asks failed rows again. Exit code 1 when a row failed.
     """
     names = [checked(name.strip()) for name in options["programs"].split(",")]
     runs = _runs(options["sources"], options["out"])

@@ -22,7 +22,7 @@ BASELINES = (
     "vote",
 )
 SHORT = (*BASELINES, "macr", "macr-paper")
-LONG = ("arbgraph", "rag")
+LONG = ("arbgraph", "cot", "critic", "fire", "mcts-rag", "rag", "react")
 PROGRAMS = (*SHORT, *LONG)
 RULED = ("macr", "macr-paper", "arbgraph")
 

@@ -55,10 +55,10 @@ def unresolved_texts(report: Report) -> list[tuple[str, str]]:
 
 
 def stage_line(report: Report) -> str:
-    """Counts of the stages in one line; empty for a program without stages."""
+    """Counts of the stages in one line; empty for a program that counts none."""
     s = report.stages
-    if not s:
-        return ""
+    if "chunks" not in s:  # a baseline: its own counts
+        return ", ".join(f"{n} {name}" for name, n in s.items() if isinstance(n, int))
     return (
         f"{s['chunks']} chunks, {s['claims']} claims, {s['nodes']} nodes "
         f"({s['filtered']} off the question), {s['pairs']} pairs, {s['supports']} supports, "

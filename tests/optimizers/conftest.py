@@ -34,6 +34,12 @@ TYPED = {
         "knowledge_cutoff": "May 2025",
     },
     '"real"': {"real": [True] * 8},
+    '"reasoning"': {"reasoning": "They disagree.", "answer": "two"},
+    '"thought"': {"thought": "More.", "action": "search", "query": "moons"},
+    '"critique"': {"verdict": "wrong", "critique": "It is two."},
+    '"correction"': {"verdict": "confirmed"},
+    '"steps"': {"steps": [{"action": "search", "text": "moons"}, {"action": "answer"}]},
+    '"value"': {"value": 0.5},
 }
 
 

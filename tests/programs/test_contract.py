@@ -39,7 +39,14 @@ TYPED = {
     '"judgments"': {"judgments": [{"conflict": 1, "rule": "", "winner": "undecided"}]},
     '"first_snippet"': {"first_snippet": "x", "second_snippet": "y", "type": "other"},
     '"explanation"': {"answer": "two", "explanation": "Because."},
+    '"reasoning"': {"reasoning": "They agree.", "answer": "two"},
+    '"thought"': {"thought": "More.", "action": "search", "query": "moons of Mars"},
+    '"critique"': {"verdict": "right"},
+    '"correction"': {"verdict": "confirmed"},
+    '"steps"': {"steps": [{"action": "search", "text": "moons"}, {"action": "answer"}]},
+    '"value"': {"value": 0.5},
 }
+ONE_REQUEST = ("cot", "direct", "icl", "instructrag", "rag")
 
 
 def reply(request):
@@ -181,13 +188,13 @@ def test_a_missing_key_is_said_in_a_sentence(name):
 def test_a_budget_of_one_request(name):
     verdict = ask(PROGRAMS[name](), budget=Budget(requests=1))
     assert verdict.usage.requests == 1
-    assert verdict.status == ("ok" if name in ("direct", "icl", "instructrag", "rag") else "budget")
+    assert verdict.status == ("ok" if name in ONE_REQUEST else "budget")
 
 
 @every_program
 def test_refusals_are_abstentions(name):
     verdict = ask(PROGRAMS[name](), scripted_lm(lambda _: "No answer."))
-    if name == "arbgraph":  # it asks for lists; a refusal is no list
+    if name in ("arbgraph", "cot"):  # they ask for lists or several fields; a refusal is none
         assert verdict.status == "parse_error"
         return
     assert (verdict.status, verdict.abstained, answer_of(verdict)) == ("abstained", True, "")
@@ -231,7 +238,7 @@ def test_what_was_cut_is_said(name):
     with dspy.context(lm=lm()):
         documents = ["filler. " * 20_000 + QUESTION + " Mars has two moons."]
         verdict = outcome(PROGRAMS[name]()(question=QUESTION, documents=documents))
-    if name not in ("direct", "arbgraph"):  # one reads no document, the other all of it
+    if name not in ("direct", "arbgraph", "react", "mcts-rag"):  # these read none, or all of it
         assert any("d1 is long" in note for note in verdict.notes)
 
 
