@@ -1,0 +1,321 @@
+"""Run an experiment: `evaluate` on each of its parts, and the cells of its table."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from referee.asking import chosen_rows
+from referee.data import Dataset, Row, load
+from referee.data.cards import Card
+from referee.data.labelled import BUNDLED_CASES, labelled
+from referee.data.longfact import DOMAINS
+from referee.errors import InputError
+from referee.evaluation import Evaluation, evaluate
+from referee.experiment_arms import arms_of, built
+from referee.experiments import Arm, Experiment, experiment
+from referee.metrics import containment, fact_recall
+from referee.runner import Progress, Record
+from referee.runtime import Budget
+from referee.runtime.meter import metered, nested_meter
+from referee.scoring import Scorer, Scores, judged, score
+from referee.tables import Measure, summarize
+
+ALL = "all"
+_FORMAT = "referee.experiment/1"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows that are asked together, in a folder of their own.
+
+    Attributes:
+        name: Of the folder, and of the column.
+        dataset: The rows.
+        arms: Who is asked.
+        group: What divides the rows into columns; empty: one column for all.
+        contexts: Contexts of each row, where that is what varies.
+    """
+
+    name: str
+    dataset: Dataset
+    arms: Sequence[Arm]
+    group: Callable[[Row], str] | None = None
+    contexts: int | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table.
+
+    Attributes:
+        arm: The line.
+        column: The column.
+        measure: What was measured.
+        found: Mean, interval, n.
+        contexts: Contexts of each row, where that is what varies.
+    """
+
+    arm: str
+    column: str
+    measure: str
+    found: Measure
+    contexts: int | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an experiment found.
+
+    Attributes:
+        experiment: What was compared.
+        arms: The lines, in order.
+        columns: The columns, in order.
+        cells: All that could be measured.
+        evaluations: Records, counts, costs and paired differences, by part.
+        notes: What a reader must know besides.
+    """
+
+    experiment: Experiment
+    arms: Sequence[Arm]
+    columns: Sequence[str]
+    cells: Sequence[Cell]
+    evaluations: Mapping[str, Evaluation]
+    notes: Sequence[str] = ()
+
+
+def run_experiment(
+    name: str,
+    *,
+    out: str | Path,
+    data: Sequence[str] = (),
+    lm: str | dspy.BaseLM | None = None,
+    lms: Mapping[str, dspy.BaseLM] | None = None,
+    judge: dspy.BaseLM | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    split: str = "all",
+    external: str = "none",
+    concurrency: int = 16,
+    budget: Budget | None = None,
+    date: str | datetime.date | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    before: Callable[[str], None] | None = None,
+) -> Result:
+    """Run one experiment, or the rest of it when ``out`` holds its beginning.
+
+    Args:
+        name: One of `EXPERIMENTS`.
+        out: Folder; each part has a folder of records in it, as `evaluate` writes them.
+        data: Data sets; those of the experiment when there are none.
+        lm: As in `resolve`.
+        lms: Language models of roles, for the programs that have them.
+        judge: Judges long answers. Without one a fact counts where its words stand in the text.
+        limit: At most so many rows of each data set.
+        seed: Which rows, and the order of documents and contexts.
+        split: As in `evaluate`.
+        external: As in `evaluate`; a pool holds the contexts of the rows that are asked.
+        concurrency: As in `evaluate`.
+        budget: Bounds on the whole experiment.
+        date: As in `evaluate`.
+        progress: As in `evaluate`.
+        before: As in `evaluate`.
+
+    Returns:
+        The result; `experiment_tables` and `figures` write it down.
+
+    Raises:
+        InputError: There is no such experiment, the data do not have what it needs, a judge is
+            missing, or the folder cannot be used.
+        BackboneError: The language model is down.
+    """
+    chosen = experiment(name)
+    if chosen.judged and judge is None:
+        raise InputError(f"{name} needs a judge for its measures: give --judge MODEL.")
+    drawn = {"limit": limit, "seed": seed}
+    sources = tuple(data) or chosen.data
+    parts = (
+        _components(chosen, sources, **drawn)
+        if chosen.needs == "labels"
+        else [p for s in sources for p in _parts(chosen, s, arms_of(chosen), split=split, **drawn)]
+    )
+    _check_names(parts)
+    folder = _claimed(Path(out), chosen.name)
+    found: dict[str, Evaluation] = {}
+    with metered(nested_meter(budget)):
+        for part in parts:
+            programs = {arm.label: built(arm, lms or {}) for arm in part.arms}
+            found[part.name] = evaluate(
+                programs,
+                part.dataset,
+                lm=lm,
+                seed=seed,
+                concurrency=concurrency,
+                external=external,
+                date=date,
+                out=folder / part.name,
+                scorer=_scorer(chosen, judge),
+                progress=progress,
+                before=before,
+            )
+    return _result(chosen, parts, found, judge)
+
+
+def _parts(
+    chosen: Experiment, source: str, arms: Sequence[Arm], *, split: str, limit: Any, seed: int
+) -> list[Part]:
+    """One part, or one for each number of contexts, of the same questions."""
+    most = max(chosen.contexts, default=None)
+
+    def fits(row: Row) -> bool:
+        usable = bool(row.answers if chosen.needs == "answers" else row.facts)
+        return usable and (most is None or row.with_contexts(most, seed) is not None)
+
+    every = load(source, seed=seed)
+    if not any(map(fits, every.rows)):
+        more = f", one correct and {most - 1} conflicting contexts" if most else ""
+        raise InputError(
+            f"{source} has no row with {chosen.needs}{more}, which {chosen.name} needs: "
+            "give other --data."
+        )
+    rows = chosen_rows(every, limit=limit, seed=seed, part=split, only=fits).rows
+    if most is None:
+        by = _domain if chosen.columns == "domain" else None
+        return [Part(every.name, replace(every, rows=tuple(rows)), arms, by)]
+    return [
+        Part(f"{every.name}-{n}", replace(every, rows=_reduced(rows, n, seed)), arms, contexts=n)
+        for n in chosen.contexts
+    ]
+
+
+def _reduced(rows: Iterable[Row], number: int, seed: int) -> tuple[Row, ...]:
+    """The rows with so many contexts; those with fewer than the most have too."""
+    reduced = (row.with_contexts(number, seed) for row in rows)
+    return tuple(row.shuffled(seed) for row in reduced if row is not None)
+
+
+def _components(chosen: Experiment, sources: Sequence[str], **drawn: Any) -> list[Part]:
+    """Cases for the verifier and for the arbiter; the bundled ones for what no source gives."""
+    given = [labelled(source, **drawn) for source in sources]
+    missing = [kind for kind in BUNDLED_CASES if all(kind != each.kind for each in given)]
+    probed = {"relations": "verifier", "arbitration": "arbiter"}
+    return [
+        Part(
+            each.name,
+            Dataset(each.name, each.rows, Card(each.name)),
+            [arm for arm in chosen.arms if arm.program.startswith(probed[each.kind])],
+            _label if each.kind == "relations" else None,
+        )
+        for each in [*given, *(labelled(kind, **drawn) for kind in missing)]
+    ]
+
+
+def _domain(row: Row) -> str:
+    return row.domain
+
+
+def _label(row: Row) -> str:
+    return row.conflict_type
+
+
+def _check_names(parts: Sequence[Part]) -> None:
+    names = [part.name for part in parts]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise InputError(f"Two --data are named {twice}: rename one, so that each has its folder.")
+
+
+def _claimed(folder: Path, name: str) -> Path:
+    """The folder, which belongs to this experiment from now on."""
+    path, asked = folder / "experiment.json", {"format": _FORMAT, "experiment": name}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            path.write_text(json.dumps(asked) + "\n", encoding="utf-8")
+        before = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"{folder} cannot be used ({error.strerror}): give another --out."
+        ) from None
+    except ValueError:
+        raise InputError(f"{path} cannot be read: give another --out.") from None
+    if before != asked:
+        raise InputError(f"{folder} does not hold {name}, but {before}: give another --out.")
+    return folder
+
+
+def _scorer(chosen: Experiment, judge: dspy.BaseLM | None) -> Scorer:
+    """Scores of the experiment's measures alone: the others would be compared in vain."""
+    base = judged(judge) if judge is not None else _by_words
+
+    def scorer(row: Row, record: Record) -> Scores:
+        found = base(row, record)
+        return {name: found.get("em" if name == "accuracy" else name) for name in chosen.measures}
+
+    return scorer
+
+
+def _by_words(row: Row, record: Record) -> Scores:
+    """Scores without a judge: a fact counts where its words stand in the text."""
+    found, text = score(row, record), record["result"].get("text")
+    if text is None or not row.facts:
+        return found
+    return {**found, "fact_recall": fact_recall([containment(text, [f]) == 1 for f in row.facts])}
+
+
+def _result(
+    chosen: Experiment,
+    parts: Sequence[Part],
+    found: Mapping[str, Evaluation],
+    judge: dspy.BaseLM | None,
+) -> Result:
+    cells = [cell for part in parts for cell in _cells(part, found[part.name], parts)]
+    arms = {arm.label: arm for part in parts for arm in part.arms}
+    return Result(
+        chosen,
+        list(arms.values()),
+        list(dict.fromkeys(cell.column for cell in cells)),
+        cells,
+        found,
+        _notes(chosen, parts, judge),
+    )
+
+
+def _cells(part: Part, found: Evaluation, parts: Sequence[Part]) -> list[Cell]:
+    """What was measured of each arm: in each group of rows, and in all of them."""
+    rows = part.dataset.rows
+    groups = {row.id: part.group(row) if part.group else "" for row in rows}
+    known = [*DOMAINS, *sorted(set(groups.values()) - set(DOMAINS))]
+    names = [name for name in known if name and name in groups.values()]
+    prefix = f"{part.name}: " if sum(p.group is not None for p in parts) > 1 else ""
+    own = part.name if part.contexts is None else f"{part.name} contexts"
+    cells = []
+    for name in [*names, ""]:
+        column = f"{prefix}{name}" if name else ALL if names and len(parts) == 1 else own
+        number = sum(g == name for g in groups.values()) if name else len(rows)
+        for arm, scored in found.scored.items():
+            some = [s for s in scored if not name or groups[s.id] == name]
+            measures = summarize(arm, some, number).measures
+            cells += [Cell(arm, column, m, value, part.contexts) for m, value in measures.items()]
+    return cells
+
+
+def _notes(chosen: Experiment, parts: Sequence[Part], judge: Any) -> list[str]:
+    notes = []
+    ours = [arm.label for arm in chosen.arms if arm.program in chosen.ours]
+    if ours:
+        notes.append(f"Not in the paper: {', '.join(ours)}.")
+    if chosen.needs == "facts" and judge is None:
+        notes.append(
+            "Without --judge a fact counts where its words stand in the text, a lower bound, and "
+            "information density is not measured."
+        )
+    if chosen.columns == "domain" and not any(r.domain for p in parts for r in p.dataset.rows):
+        notes.append("No row names a domain (field 'domain'), so only all rows are shown.")
+    return notes
