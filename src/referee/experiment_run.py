@@ -20,7 +20,7 @@ from referee.errors import InputError
 from referee.evaluation import Evaluation, evaluate
 from referee.experiment_arms import arms_of, built
 from referee.experiments import Arm, Experiment, experiment
-from referee.metrics import containment, fact_recall
+from referee.metrics import containment, fact_recall, wilson_interval
 from referee.runner import Progress, Record
 from referee.runtime import Budget
 from referee.runtime.meter import metered, nested_meter
@@ -59,6 +59,7 @@ class Cell:
         column: The column.
         measure: What was measured.
         found: Mean, interval, n.
+        data: The data set.
         contexts: Contexts of each row, where that is what varies.
     """
 
@@ -66,6 +67,7 @@ class Cell:
     column: str
     measure: str
     found: Measure
+    data: str
     contexts: int | None = None
 
 
@@ -138,6 +140,8 @@ def run_experiment(
     chosen = experiment(name)
     if chosen.judged and judge is None:
         raise InputError(f"{name} needs a judge for its measures: give --judge MODEL.")
+    if chosen.needs == "labels" and (split, external) != ("all", "none"):
+        raise InputError(f"{name} asks labelled cases: give it no --split and no --external.")
     drawn = {"limit": limit, "seed": seed}
     sources = tuple(data) or chosen.data
     parts = (
@@ -294,7 +298,10 @@ def _cells(part: Part, found: Evaluation, parts: Sequence[Part]) -> list[Cell]:
     known = [*DOMAINS, *sorted(set(groups.values()) - set(DOMAINS))]
     names = [name for name in known if name and name in groups.values()]
     prefix = f"{part.name}: " if sum(p.group is not None for p in parts) > 1 else ""
-    own = part.name if part.contexts is None else f"{part.name} contexts"
+    own = part.name
+    if part.contexts is not None:
+        alone = len({p.dataset.name for p in parts}) == 1
+        own = f"{part.contexts} contexts" + ("" if alone else f", {part.dataset.name}")
     cells = []
     for name in [*names, ""]:
         column = f"{prefix}{name}" if name else ALL if names and len(parts) == 1 else own
@@ -302,8 +309,19 @@ def _cells(part: Part, found: Evaluation, parts: Sequence[Part]) -> list[Cell]:
         for arm, scored in found.scored.items():
             some = [s for s in scored if not name or groups[s.id] == name]
             measures = summarize(arm, some, number).measures
-            cells += [Cell(arm, column, m, value, part.contexts) for m, value in measures.items()]
+            cells += [
+                Cell(arm, column, m, _with_interval(m, value), part.dataset.name, part.contexts)
+                for m, value in measures.items()
+            ]
     return cells
+
+
+def _with_interval(measure: str, found: Measure) -> Measure:
+    """Wilson's interval for a share of cases: the bootstrap of three right ones is a point."""
+    if measure != "accuracy":
+        return found
+    low, high = wilson_interval(round(found.mean * found.n), found.n)
+    return replace(found, low=low, high=high)
 
 
 def _notes(chosen: Experiment, parts: Sequence[Part], judge: Any) -> list[str]:

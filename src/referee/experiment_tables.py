@@ -18,8 +18,9 @@ from referee.results import Cells, Table, as_dict, as_markdown
 from referee.tables import Comparison, Measure, Summary
 
 _LEGEND = (
-    "Means over the rows that ended ok or abstained (an abstention counts 0) with 95 % bootstrap "
-    "intervals and the number of rows. Failed rows are asked again by the same command."
+    "Means over the rows that ended ok or abstained (an abstention counts 0) with 95 % intervals "
+    "(bootstrap; Wilson's for accuracy) and the number of rows. Failed rows are asked again by the "
+    "same command."
 )
 
 
@@ -86,10 +87,11 @@ def as_csv(result: Result) -> str:
     writer = csv.writer(text, lineterminator="\n")
     axes = [sweep.axis for sweep in result.experiment.sweeps]
     numbers = ("mean", "low", "high", "n", "lower_bound")
-    writer.writerow(("experiment", "arm", "column", "measure", *numbers, "contexts", *axes))
+    head = ("experiment", "data", "arm", "column", "measure", *numbers, "contexts", *axes)
+    writer.writerow(head)
     values = {arm.label: arm.values for arm in result.arms}
     for cell in result.cells:
-        place = (result.experiment.name, cell.arm, cell.column, cell.measure)
+        place = (result.experiment.name, cell.data, cell.arm, cell.column, cell.measure)
         found = (getattr(cell.found, name) for name in numbers)
         where = (values[cell.arm].get(axis, "") for axis in axes)
         contexts = "" if cell.contexts is None else cell.contexts

@@ -24,6 +24,7 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
 _DASHES = ("-", "--", "-.", ":")
 _SPREAD = 0.7  # of the room between two ticks, for the arms of one column
+_ASIDE = 0.05  # of the room between two ticks, from one line to the next: intervals stay apart
 _STYLE = {
     "svg.fonttype": "none",  # text stays text: it can be searched and read aloud
     "svg.hashsalt": "referee",  # the same result gives the same file
@@ -48,6 +49,7 @@ class Panel:
     Attributes:
         y: Label of the vertical axis, with its unit.
         x: Label of the horizontal axis.
+        limits: Of the vertical axis; equal in all panels of a measure.
         series: What is drawn.
         ticks: Names of places on the horizontal axis; empty for a scale.
         joined: Whether the points of a series are joined.
@@ -56,6 +58,7 @@ class Panel:
 
     y: str
     x: str
+    limits: tuple[float, float]
     series: Sequence[Series]
     ticks: Mapping[float, str] = field(default_factory=dict)
     joined: bool = False
@@ -93,59 +96,78 @@ def panels(result: Result) -> list[Panel]:
     return [make(result, name) for name in names]
 
 
+def _limits(result: Result, measure: str) -> tuple[float, float]:
+    """From 0 to 1 for a share, from 0 for any other; in a sweep what is there, since it is close."""
+    found = [cell.found for cell in result.cells if cell.measure == measure]
+    low, high = min(m.low for m in found), max(m.high for m in found)
+    if result.experiment.plot != "sweep":
+        low, high = 0.0, (1.0 if high <= 1 else high)
+    room = 0.04 * (high - low) or 0.04
+    return low - room, high + room
+
+
 def _lines(result: Result, measure: str) -> Panel:
     """Over the number of contexts; of several data sets each has lines of its own."""
     cells = [c for c in result.cells if c.measure == measure and c.contexts is not None]
+    alone = len({cell.data for cell in cells}) == 1
     lines: dict[str, list[Cell]] = {}
-    sets = {_set(cell) for cell in cells}
     for cell in cells:
-        label = cell.arm if len(sets) == 1 else f"{cell.arm}, {_set(cell)}"
-        lines.setdefault(label, []).append(cell)
+        lines.setdefault(cell.arm if alone else f"{cell.arm}, {cell.data}", []).append(cell)
     series = [
-        Series(label, [float(c.contexts or 0) for c in some], [c.found for c in some])
-        for label, some in lines.items()
+        Series(
+            label,
+            [float(c.contexts or 0) + _ASIDE * (n - (len(lines) - 1) / 2) for c in some],
+            [c.found for c in some],
+        )
+        for n, (label, some) in enumerate(lines.items())
     ]
     ticks = {float(n): str(n) for n in result.experiment.contexts}
     label = "contexts, exactly one of them right (number)"
-    return Panel(MEASURES[measure].title, label, series, ticks, joined=True)
-
-
-def _set(cell: Cell) -> str:
-    return cell.column.rpartition("-")[0]
+    limits = _limits(result, measure)
+    return Panel(MEASURES[measure].title, label, limits, series, ticks, joined=True)
 
 
 def _points(result: Result, measure: str) -> Panel:
     """A column of points for each column of the table; for a single one, the arms side by side."""
     cells = [cell for cell in result.cells if cell.measure == measure]
     title, arms = MEASURES[measure].title, [arm.label for arm in result.arms]
+    limits = _limits(result, measure)
     if len(result.columns) == 1:
         found = {cell.arm: cell.found for cell in cells}
         shown = [arm for arm in arms if arm in found]
         one = Series("", [float(i) for i in range(len(shown))], [found[arm] for arm in shown])
-        return Panel(title, "", [one], {float(i): arm for i, arm in enumerate(shown)})
+        return Panel(title, "", limits, [one], {float(i): arm for i, arm in enumerate(shown)})
     places = {column: float(i) for i, column in enumerate(result.columns)}
     series = []
     for n, arm in enumerate(arms):
         own = [cell for cell in cells if cell.arm == arm]
         aside = _SPREAD * ((n + 0.5) / len(arms) - 0.5)
         series.append(Series(arm, [places[c.column] + aside for c in own], [c.found for c in own]))
-    return Panel(title, "", series, {x: column for column, x in places.items()})
+    return Panel(title, "", limits, series, {x: column for column, x in places.items()})
 
 
 def _swept(result: Result, measure: str, sweep: Sweep) -> Panel:
+    """Over the values of one setting, a line for each data set."""
     at = {arm.label: arm.values[sweep.axis] for arm in result.arms if sweep.axis in arm.values}
     cells = [c for c in result.cells if c.measure == measure and c.arm in at]
     cells.sort(key=lambda cell: at[cell.arm])
-    found = {at[cell.arm]: cell.found for cell in cells}  # of several data sets the last
-    series = [Series("", list(found), list(found.values()))]
+    lines: dict[str, list[Cell]] = {}
+    for cell in cells:
+        lines.setdefault(cell.data, []).append(cell)
+    series = [
+        Series(data, [at[c.arm] for c in some], [c.found for c in some])
+        for data, some in lines.items()
+    ]
     standard = at.get(result.experiment.arms[0].label)
-    return Panel(MEASURES[measure].title, sweep.label, series, joined=True, standard=standard)
+    label, limits = f"{sweep.label}; dotted: default", _limits(result, measure)
+    return Panel(MEASURES[measure].title, label, limits, series, joined=True, standard=standard)
 
 
 def _title(result: Result) -> str:
     from referee.experiment_tables import heading
 
-    return printable(f"{result.experiment.paper}: {heading(result)}")
+    told = f"{result.experiment.paper}: {heading(result)}"
+    return printable(told).replace("n = ", "n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
 
 
 def _figure(shown: Sequence[Panel], title: str) -> Figure:
@@ -158,7 +180,8 @@ def _figure(shown: Sequence[Panel], title: str) -> Figure:
     width = max(4.2, 0.55 * places) * across
     figure = Figure(figsize=(width, 3.6 * down + 1), layout="constrained")
     FigureCanvasAgg(figure)
-    figure.suptitle("\n".join(textwrap.wrap(title, max(40, int(width * 13)))))
+    lines = textwrap.wrap(title, max(40, int(width * 13)), break_on_hyphens=False)
+    figure.suptitle("\n".join(lines))
     if not shown:
         figure.text(0.5, 0.5, "Nothing could be measured.", ha="center")
         return figure
@@ -181,9 +204,9 @@ def _fill(axes: Axes, panel: Panel) -> None:
         slanted = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if long else {}
         axes.set_xticks(list(panel.ticks), list(panel.ticks.values()), **slanted)
         axes.set_xlim(min(panel.ticks) - 0.5, max(panel.ticks) + 0.5)
-        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     axes.set_xlabel(panel.x)
-    axes.set_ylabel("\n".join(textwrap.wrap(panel.y, 42)))
+    axes.set_ylabel(panel.y.replace(" (", "\n(", 1))
+    axes.set_ylim(*panel.limits)
     axes.grid(axis="y", color="0.9")
 
 
