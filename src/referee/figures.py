@@ -97,7 +97,7 @@ def panels(result: Result) -> list[Panel]:
 
 
 def _limits(result: Result, measure: str) -> tuple[float, float]:
-    """From 0 to 1 for a share, from 0 for any other; in a sweep what is there, since it is close."""
+    """From 0 to 1 for a share, from 0 for any other; in a sweep only what is there."""
     found = [cell.found for cell in result.cells if cell.measure == measure]
     low, high = min(m.low for m in found), max(m.high for m in found)
     if result.experiment.plot != "sweep":
@@ -199,6 +199,7 @@ def _fill(axes: Axes, panel: Panel) -> None:
         axes.errorbar(series.x, [m.mean for m in series.found], **_look(n, series, panel.joined))
     if panel.standard is not None:
         axes.axvline(panel.standard, color="0.6", linestyle=":", zorder=0)
+        axes.set_xticks(sorted({x for series in panel.series for x in series.x}))
     if panel.ticks:
         long = max(map(len, panel.ticks.values())) * len(panel.ticks) > 40
         slanted = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if long else {}
