@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from ..errors import InputError
 from ..runtime.chunks import sentences
 from ..runtime.records import Document
-from .own import read_own
+from .own import check_ids, read_own
 from .rows import Row, drawn
 
 RELATIONS = ("support", "contradiction", "neutral")
@@ -52,8 +52,9 @@ def labelled(source: str, *, limit: int | None = None, seed: int = 0) -> Labelle
     path = path if source in BUNDLED_CASES else Path(source)
     pairs = _pairs(path)
     if pairs:
-        rows = _ranked([_pair(found, f"{path}, row {n}") for n, found in enumerate(pairs, 1)], seed)
-        return Labelled("relations", path.stem, tuple(rows[:limit]))
+        rows = [_pair(found, f"{path}, row {n}") for n, found in enumerate(pairs, 1)]
+        check_ids(rows, path)
+        return Labelled("relations", path.stem, tuple(_ranked(rows, seed)[:limit]))
     cases = [_case(row, f"{path}, row {row.id!r}") for row in read_own(path)]
     return Labelled("arbitration", path.stem, tuple(drawn(cases, seed))[:limit])
 

@@ -149,7 +149,7 @@ def run_experiment(
         if chosen.needs == "labels"
         else [p for s in sources for p in _parts(chosen, s, arms_of(chosen), split=split, **drawn)]
     )
-    _check_names(parts)
+    _check(parts, lms or {})
     folder = _claimed(Path(out), chosen.name)
     found: dict[str, Evaluation] = {}
     with metered(nested_meter(budget)):
@@ -228,11 +228,17 @@ def _label(row: Row) -> str:
     return row.conflict_type
 
 
-def _check_names(parts: Sequence[Part]) -> None:
+def _check(parts: Sequence[Part], lms: Mapping[str, dspy.BaseLM]) -> None:
+    """Find what is wrong before anything is asked."""
     names = [part.name for part in parts]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise InputError(f"Two --data are named {twice}: rename one, so that each has its folder.")
+    roles = {role for part in parts for arm in part.arms for role in built(arm, {}).roles}
+    for role in lms:
+        if role not in roles:
+            known = ", ".join(sorted(roles))
+            raise InputError(f"No program of this experiment has a role {role!r}: choose {known}.")
 
 
 def _claimed(folder: Path, name: str) -> Path:
