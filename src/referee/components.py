@@ -92,7 +92,8 @@ class ArbiterProbe(Program):
         graph = EvidenceGraph()
         for id, claim in claims.items():
             graph.add_claim(id, claim.text, claim.document_ids)
-        graph.contradict(*claims)
+        one, other = claims
+        graph.contradict(one, other)
         failures: list[Exception] = []
         asked = self.arbiter.steps(case, graph, claims, DEFAULT)
         found = yield from _watched(asked, failures)
@@ -103,7 +104,10 @@ class ArbiterProbe(Program):
         return _failed(failures) or Verdict(status="abstained", abstained=True, explanation=reasons)
 
 
-PROBES: Mapping[str, type[Program]] = {"verifier": RelationProbe, "arbiter": ArbiterProbe}
+PROBES: Mapping[str, type[RelationProbe] | type[ArbiterProbe]] = {
+    "verifier": RelationProbe,
+    "arbiter": ArbiterProbe,
+}
 
 
 def _claims(documents: Sequence[Document]) -> dict[str, Claim]:

@@ -53,7 +53,7 @@ def built(arm: Arm, lms: Mapping[str, dspy.BaseLM]) -> Program:
         InputError: A setting is out of range.
     """
     base, _, variant = arm.program.partition(":")
-    roles = {**PROGRAMS, **PROBES}[base].roles
+    roles = PROBES[base].roles if base in PROBES else PROGRAMS[base].roles
     parts: dict[str, Any] = {"lms": {role: lm for role, lm in lms.items() if role in roles}}
     if arm.settings:
         parts["settings"] = _settings(arm.settings)

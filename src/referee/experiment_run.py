@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import dspy
 
-from referee.asking import chosen_rows
-from referee.data import Dataset, Row, load
-from referee.data.cards import Card
-from referee.data.labelled import BUNDLED_CASES, labelled
+from referee.data import Row
 from referee.data.longfact import DOMAINS
 from referee.errors import InputError
 from referee.evaluation import Evaluation, evaluate
-from referee.experiment_arms import arms_of, built
+from referee.experiment_arms import built
+from referee.experiment_parts import Part, parts_of
 from referee.experiments import Arm, Experiment, experiment
 from referee.metrics import containment, fact_recall, wilson_interval
-from referee.runner import Progress, Record
+from referee.runner import Progress
 from referee.runtime import Budget
 from referee.runtime.meter import metered, nested_meter
 from referee.scoring import Scorer, Scores, judged, score
@@ -29,25 +27,6 @@ from referee.tables import Measure, summarize
 
 ALL = "all"
 _FORMAT = "referee.experiment/1"
-
-
-@dataclass(frozen=True)
-class Part:
-    """Rows that are asked together, in a folder of their own.
-
-    Attributes:
-        name: Of the folder, and of the column.
-        dataset: The rows.
-        arms: Who is asked.
-        group: What divides the rows into columns; empty: one column for all.
-        contexts: Contexts of each row, where that is what varies.
-    """
-
-    name: str
-    dataset: Dataset
-    arms: Sequence[Arm]
-    group: Callable[[Row], str] | None = None
-    contexts: int | None = None
 
 
 @dataclass(frozen=True)
@@ -142,14 +121,8 @@ def run_experiment(
         raise InputError(f"{name} needs a judge for its measures: give --judge MODEL.")
     if chosen.needs == "labels" and (split, external) != ("all", "none"):
         raise InputError(f"{name} asks labelled cases: give it no --split and no --external.")
-    drawn = {"limit": limit, "seed": seed}
-    sources = tuple(data) or chosen.data
-    parts = (
-        _components(chosen, sources, **drawn)
-        if chosen.needs == "labels"
-        else [p for s in sources for p in _parts(chosen, s, arms_of(chosen), split=split, **drawn)]
-    )
-    _check(parts, lms or {})
+    parts = parts_of(chosen, data, limit=limit, seed=seed, split=split)
+    _check_roles(parts, lms or {})
     folder = _claimed(Path(out), chosen.name)
     found: dict[str, Evaluation] = {}
     with metered(nested_meter(budget)):
@@ -171,69 +144,8 @@ def run_experiment(
     return _result(chosen, parts, found, judge)
 
 
-def _parts(
-    chosen: Experiment, source: str, arms: Sequence[Arm], *, split: str, limit: Any, seed: int
-) -> list[Part]:
-    """One part, or one for each number of contexts, of the same questions."""
-    most = max(chosen.contexts, default=None)
-
-    def fits(row: Row) -> bool:
-        usable = bool(row.answers if chosen.needs == "answers" else row.facts)
-        return usable and (most is None or row.with_contexts(most, seed) is not None)
-
-    every = load(source, seed=seed)
-    if not any(map(fits, every.rows)):
-        more = f", one correct and {most - 1} conflicting contexts" if most else ""
-        raise InputError(
-            f"{source} has no row with {chosen.needs}{more}, which {chosen.name} needs: "
-            "give other --data."
-        )
-    rows = chosen_rows(every, limit=limit, seed=seed, part=split, only=fits).rows
-    if most is None:
-        by = _domain if chosen.columns == "domain" else None
-        return [Part(every.name, replace(every, rows=tuple(rows)), arms, by)]
-    return [
-        Part(f"{every.name}-{n}", replace(every, rows=_reduced(rows, n, seed)), arms, contexts=n)
-        for n in chosen.contexts
-    ]
-
-
-def _reduced(rows: Iterable[Row], number: int, seed: int) -> tuple[Row, ...]:
-    """The rows with so many contexts; those with fewer than the most have too."""
-    reduced = (row.with_contexts(number, seed) for row in rows)
-    return tuple(row.shuffled(seed) for row in reduced if row is not None)
-
-
-def _components(chosen: Experiment, sources: Sequence[str], **drawn: Any) -> list[Part]:
-    """Cases for the verifier and for the arbiter; the bundled ones for what no source gives."""
-    given = [labelled(source, **drawn) for source in sources]
-    missing = [kind for kind in BUNDLED_CASES if all(kind != each.kind for each in given)]
-    probed = {"relations": "verifier", "arbitration": "arbiter"}
-    return [
-        Part(
-            each.name,
-            Dataset(each.name, each.rows, Card(each.name)),
-            [arm for arm in chosen.arms if arm.program.startswith(probed[each.kind])],
-            _label if each.kind == "relations" else None,
-        )
-        for each in [*given, *(labelled(kind, **drawn) for kind in missing)]
-    ]
-
-
-def _domain(row: Row) -> str:
-    return row.domain
-
-
-def _label(row: Row) -> str:
-    return row.conflict_type
-
-
-def _check(parts: Sequence[Part], lms: Mapping[str, dspy.BaseLM]) -> None:
-    """Find what is wrong before anything is asked."""
-    names = [part.name for part in parts]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice:
-        raise InputError(f"Two --data are named {twice}: rename one, so that each has its folder.")
+def _check_roles(parts: Sequence[Part], lms: Mapping[str, dspy.BaseLM]) -> None:
+    """Find a role that nobody has before anything is asked."""
     roles = {role for part in parts for arm in part.arms for role in built(arm, {}).roles}
     for role in lms:
         if role not in roles:
@@ -264,14 +176,14 @@ def _scorer(chosen: Experiment, judge: dspy.BaseLM | None) -> Scorer:
     """Scores of the experiment's measures alone: the others would be compared in vain."""
     base = judged(judge) if judge is not None else _by_words
 
-    def scorer(row: Row, record: Record) -> Scores:
+    def scorer(row: Row, record: Mapping[str, Any]) -> Scores:
         found = base(row, record)
         return {name: found.get("em" if name == "accuracy" else name) for name in chosen.measures}
 
     return scorer
 
 
-def _by_words(row: Row, record: Record) -> Scores:
+def _by_words(row: Row, record: Mapping[str, Any]) -> Scores:
     """Scores without a judge: a fact counts where its words stand in the text."""
     found, text = score(row, record), record["result"].get("text")
     if text is None or not row.facts:
@@ -332,7 +244,8 @@ def _with_interval(measure: str, found: Measure) -> Measure:
 
 def _notes(chosen: Experiment, parts: Sequence[Part], judge: Any) -> list[str]:
     notes = []
-    ours = [arm.label for arm in chosen.arms if arm.program in chosen.ours]
+    arms = {arm.label: arm for part in parts for arm in part.arms}
+    ours = [label for label, arm in arms.items() if arm.program in chosen.ours]
     if ours:
         notes.append(f"Not in the paper: {', '.join(ours)}.")
     if chosen.needs == "facts" and judge is None:

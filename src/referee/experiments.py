@@ -150,7 +150,7 @@ _ALL = (
     Experiment(
         "macr-table-2",
         "MACR, Table II and Figure 3",
-        "The same questions with 2, 3 and 4 contexts, exactly one of them right.",
+        "The same questions with 2, 3 and 4 contexts, exactly one right (N = 3, 4, 5 with C0).",
         _arms("icl", "instructrag", "truthfulrag", "macr-paper", "macr"),
         _SHORT,
         columns="contexts",

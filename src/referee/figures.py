@@ -201,9 +201,10 @@ def _fill(axes: Axes, panel: Panel) -> None:
         axes.axvline(panel.standard, color="0.6", linestyle=":", zorder=0)
         axes.set_xticks(sorted({x for series in panel.series for x in series.x}))
     if panel.ticks:
-        long = max(map(len, panel.ticks.values())) * len(panel.ticks) > 40
-        slanted = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if long else {}
-        axes.set_xticks(list(panel.ticks), list(panel.ticks.values()), **slanted)
+        axes.set_xticks(list(panel.ticks), list(panel.ticks.values()))
+        if max(map(len, panel.ticks.values())) * len(panel.ticks) > 40:
+            for label in axes.get_xticklabels():
+                label.set(rotation=35, ha="right", rotation_mode="anchor")
         axes.set_xlim(min(panel.ticks) - 0.5, max(panel.ticks) + 0.5)
     axes.set_xlabel(panel.x)
     axes.set_ylabel(panel.y.replace(" (", "\n(", 1))
