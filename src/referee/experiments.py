@@ -164,10 +164,10 @@ _ALL = (
         "MACR, without assessment and retrieval, and with chain of thought instead of agents.",
         _arms(
             *("macr-paper", "macr-paper:no-assessment", "macr-paper:cot"),
-            *("macr", "macr:no-assessment", "macr:cot"),
+            *("macr", "macr:no-assessment"),
         ),
         _SHORT,
-        ours=frozenset({"macr", "macr:no-assessment", "macr:cot"}),
+        ours=frozenset({"macr", "macr:no-assessment"}),
         main=("macr-paper", "macr"),
     ),
     Experiment(
