@@ -22,7 +22,7 @@ from referee.programs import ArbGraph
 from referee.results import as_markdown
 from referee.runtime import Budget, ReplyCache, caching
 from referee.runtime.chunks import sentences
-from referee.runtime.fake_server import FakeServer, Fault
+from referee.runtime.fake_server import FakeServer, Fault, Reply
 from referee.tables import Measure
 
 FILES = ("table.md", "table.csv", "table.json", "figure.png", "figure.svg")
@@ -52,7 +52,10 @@ def model(request):
         return json.dumps({"sentences": [{"sentence": c, "claims": [n]} for n, c in told]})
     says = "three" if "three" in request.user else "two"
     fields = re.findall(r'^"(\w+)": (.+)$', request.system, re.M)
-    return json.dumps({name: plain(kind, says) for name, kind in fields}) if fields else says
+    if fields:
+        return json.dumps({name: plain(kind, says) for name, kind in fields})
+    sure = {"token": says, "logprob": -0.1, "top_logprobs": [{"token": says, "logprob": -0.1}]}
+    return Reply(says, logprobs=[sure])
 
 
 def plain(kind, text):
