@@ -176,8 +176,8 @@ def _figure(shown: Sequence[Panel], title: str) -> Figure:
 
     across = min(4, len(shown)) or 1
     down = -(-len(shown) // across) or 1
-    places = max((len(panel.ticks) for panel in shown), default=1)
-    width = max(4.2, 0.55 * places) * across
+    crowd = max((len(p.ticks) * (3 + len(p.series)) for p in shown if not p.joined), default=0)
+    width = max(4.2, 0.12 * crowd) * across
     figure = Figure(figsize=(width, 3.6 * down + 1), layout="constrained")
     FigureCanvasAgg(figure)
     lines = textwrap.wrap(title, max(40, int(width * 13)), break_on_hyphens=False)
