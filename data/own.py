@@ -28,7 +28,7 @@ def read_own(path: str | Path) -> list[Row]:
     rows = read(path)
     if not rows:
         raise InputError(f"{path} holds no rows: write at least one.")
-    _check_ids(rows, path)
+    check_ids(rows, path)
     return rows
 
 
@@ -76,7 +76,12 @@ def _cell(name: str, value: Any, where: str) -> Any:
         raise InputError(f"{where}, field '{name}' is not a JSON list ({error}).") from None
 
 
-def _check_ids(rows: Iterable[Row], path: Path) -> None:
+def check_ids(rows: Iterable[Row], path: Path) -> None:
+    """Refuse two rows of one id.
+
+    Raises:
+        InputError: Names the row.
+    """
     first: dict[str, int] = {}
     for n, row in enumerate(rows, start=1):
         if row.id in first:

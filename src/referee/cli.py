@@ -21,6 +21,7 @@ COMMANDS = {
     "batch": "referee.cli_batch",
     "compile": "referee.cli_compile",
     "evaluate": "referee.cli_evaluate",
+    "experiment": "referee.cli_experiment",
     "models": "referee.cli_models",
     "resolve": "referee.cli_resolve",
     "rules": "referee.cli_rules",

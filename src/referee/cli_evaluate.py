@@ -15,6 +15,7 @@ from referee.cli_options import (
     lm_options,
     other_lm,
     parse_budget,
+    rows_options,
     rules_option,
     run_options,
 )
@@ -34,24 +35,9 @@ FORMATS = ("table", "markdown", "csv", "json")
     metavar="NAME|FILE",
     help="A data set, or rows in .jsonl and others; give it again for more.",
 )
-@click.option("--limit", type=click.IntRange(min=1), help="At most so many rows.")
-@click.option(
-    "--split",
-    type=click.Choice(("all", "demonstration", "validation", "test")),
-    default="all",
-    show_default=True,
-    help="Which part of the data.",
-)
-@click.option("--seed", default=0, show_default=True, help="Draws rows, shuffles documents.")
+@rows_options
 @click.option(
     "--conflicted", is_flag=True, help="Only rows with one right answer and some wrong one."
-)
-@click.option(
-    "--external",
-    default="none",
-    show_default=True,
-    metavar="KIND",
-    help="Outside knowledge for all programs: none, field, pool or lm:MODEL[@URL].",
 )
 @judge_option
 @click.option("--out", metavar="DIR", help="Keep the records here, and go on where a run ended.")

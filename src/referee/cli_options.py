@@ -61,6 +61,31 @@ _DOCUMENTS = (
 )
 
 
+_ROWS = (
+    click.option("--limit", type=click.IntRange(min=1), help="At most so many rows."),
+    click.option(
+        "--split",
+        type=click.Choice(("all", "demonstration", "validation", "test")),
+        default="all",
+        show_default=True,
+        help="Which part of the data.",
+    ),
+    click.option("--seed", default=0, show_default=True, help="Draws rows, shuffles documents."),
+    click.option(
+        "--external",
+        default="none",
+        show_default=True,
+        metavar="KIND",
+        help="Outside knowledge for all programs: none, field, pool or lm:MODEL[@URL].",
+    ),
+)
+
+
+def rows_options(command: F) -> F:
+    """Which rows of a data set are asked, and with what knowledge from outside."""
+    return _with(command, _ROWS)
+
+
 def document_options(command: F) -> F:
     """Which documents are read."""
     return _with(command, _DOCUMENTS)

@@ -35,9 +35,9 @@ def printed(evaluation: Evaluation, form: str) -> str:
     if form == "csv":
         return _csv(evaluation)
     if form == "markdown":
-        return _laid_out(evaluation, _markdown)
+        return _laid_out(evaluation, as_markdown)
     if form == "table":
-        return _laid_out(evaluation, _columns)
+        return _laid_out(evaluation, as_columns)
     raise InputError(f"There is no format {form!r}: choose table, markdown, csv or json.")
 
 
@@ -123,7 +123,8 @@ def _measures(summaries: Sequence[Summary]) -> list[str]:
     return [m for m in SHOWN if any(m in s.measures for s in summaries)]
 
 
-def _markdown(head: Cells, lines: Sequence[Cells]) -> str:
+def as_markdown(head: Cells, lines: Sequence[Cells]) -> str:
+    """A table in Markdown."""
     rule = ["---"] * len(head)
     return "\n".join(
         "| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |"
@@ -131,7 +132,8 @@ def _markdown(head: Cells, lines: Sequence[Cells]) -> str:
     )
 
 
-def _columns(head: Cells, lines: Sequence[Cells]) -> str:
+def as_columns(head: Cells, lines: Sequence[Cells]) -> str:
+    """A table in columns of equal width."""
     widths = [max(len(row[i]) for row in (head, *lines)) for i in range(len(head))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
