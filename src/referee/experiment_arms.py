@@ -10,36 +10,18 @@ import dspy
 
 from referee.components import PROBES
 from referee.experiments import Arm, Experiment, Sweep
-from referee.programs import PROGRAMS, ArbGraph, Program
+from referee.programs import ArbGraph, Program
+from referee.programs.named import class_of, named
 from referee.programs.settings import DEFAULT
 from referee.programs.thresholds import Thresholds
 
-_VARIANTS: Mapping[str, Mapping[str, str]] = {
-    "macr": {"no-assessment": "no assessment"},
-    "macr-paper": {"no-assessment": "no assessment", "cot": "chain of thought"},
-    "arbgraph": {
-        "no-graph": "no evidence graph",
-        "no-soft": "no soft arbitration",
-        "no-screening": "no screening",
-        "no-rejection": "no rejection",
-        "no-gating": "no gating",
-    },
-}
 _ASKING = "model"  # of a component: the model decides every case, code none
 
 
-def exists(program: str) -> bool:
-    """Whether this version has a program, or variant, of that name."""
-    base, _, variant = program.partition(":")
-    if base in PROBES:
-        return variant in ("", _ASKING)
-    return base in PROGRAMS and (not variant or variant in _VARIANTS.get(base, {}))
-
-
 def arms_of(experiment: Experiment) -> list[Arm]:
-    """The arms that this version can build, those of sweeps worked out for the encoder in use."""
+    """All arms, those of sweeps worked out for the encoder in use."""
     if not experiment.sweeps:
-        return [arm for arm in experiment.arms if exists(arm.program)]
+        return list(experiment.arms)
     cosines = ArbGraph().thresholds()
     own = {s.axis: _default(s, cosines) for s in experiment.sweeps}
     standard = [replace(arm, values=own) for arm in experiment.arms]
@@ -53,20 +35,13 @@ def built(arm: Arm, lms: Mapping[str, dspy.BaseLM]) -> Program:
         InputError: A setting is out of range.
     """
     base, _, variant = arm.program.partition(":")
-    roles = PROBES[base].roles if base in PROBES else PROGRAMS[base].roles
+    roles = PROBES[base].roles if base in PROBES else class_of(arm.program).roles
     parts: dict[str, Any] = {"lms": {role: lm for role, lm in lms.items() if role in roles}}
     if arm.settings:
         parts["settings"] = _settings(arm.settings)
     if base in PROBES:
         return PROBES[base](ask_model=True if variant == _ASKING else None, **parts)
-    return _named(arm.program, **parts)
-
-
-def _named(program: str, **parts: Any) -> Program:
-    base, _, variant = program.partition(":")
-    if variant:
-        parts["ablation"] = _VARIANTS[base][variant]
-    return PROGRAMS[base](**parts)
+    return named(arm.program, **parts)
 
 
 def _settings(changes: Mapping[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from referee import cli
 from referee.data.labelled import labelled
 from referee.data.longfact import DOMAINS
 from referee.errors import InputError
-from referee.experiment_arms import arms_of, exists
+from referee.experiment_arms import arms_of
 from referee.experiment_run import Cell, Result, run_experiment
 from referee.experiment_tables import as_data, laid_out, written
 from referee.experiments import EXPERIMENTS, MEASURES, Arm, experiment
@@ -289,14 +289,6 @@ def test_the_arms_of_a_sweep_surround_the_default_of_the_encoder():
     assert at_axis[1] == [0, 30, 60, 90]
     assert at_axis[0] == pytest.approx([cosines.query + step for step in (-0.2, -0.1, 0, 0.1, 0.2)])
     assert len({arm.label for arm in arms}) == len(arms)
-
-
-@pytest.mark.xfail(strict=False, reason="programs of other branches")
-@pytest.mark.parametrize(
-    "program", sorted({arm.program for e in EXPERIMENTS.values() for arm in e.arms})
-)
-def test_every_program_of_a_table_exists(program):
-    assert exists(program)
 
 
 def test_arms_name_settings_and_programs_that_can_be_built():
