@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from referee import cli
-from referee.programs import Vote, starter_rules
+from referee.programs import MACR, Vote, starter_rules
 from referee.runtime import Document
 from referee.runtime.fake_server import FakeServer
 
@@ -26,7 +26,8 @@ COMMANDS = [
     for line in block.splitlines()
     if line.startswith("referee ")
 ]
-ASKING = (["rules", "learn"], ["rules", "test"])  # commands that ask a model
+ASK = ("resolve", "write", "evaluate", "batch", "compile", "tune")  # commands that ask a model
+ASKING = (["rules", "learn"], ["rules", "test"])
 SHOWN = re.findall(r"```console\n\$ (referee .*?)\n(.*?)```", TEXT, re.S)
 
 
@@ -89,6 +90,7 @@ def served(monkeypatch, tmp_path):
     }
     (tmp_path / "queue.jsonl").write_text(jsonl(conflict))
     Vote().save_artifact(tmp_path / "compiled")
+    MACR().save_artifact(tmp_path / "tuned" / "program")
     for name in ("rules.yaml", "rules.v2.yaml"):
         (tmp_path / name).write_text(starter_rules().to_yaml())
     passage = Document(text="Mars has two moons.", id="w1")
@@ -105,7 +107,7 @@ def test_the_readme_has_commands():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_understood(command, served):
     args = shlex.split(command.removeprefix("$ "))[1:]
-    if args[0] in ("resolve", "write", "evaluate", "batch", "compile") or args[:2] in ASKING:
+    if args[0] in ASK or args[:2] in ASKING or (args[0] == "experiment" and "--list" not in args):
         args = [a for a in args if not a.startswith("http")]
         judged = "--judge" in args
         for option in (*MODELS, "--api-base"):
