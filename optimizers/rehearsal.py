@@ -138,11 +138,10 @@ class _Row:
 
     def _end(self, outcome: Any) -> None:
         run = self._run
-        failed = [error for error in self.replay.failed if failure(error)[0] != "parse_error"]
-        self.problem = failed[0] if failed else None
+        self.problem = next(iter(self.replay.lost), None)
         unread = outcome.status == "parse_error"
         with metered(run.case.meter):
-            self.score = None if failed or unread else self._scored(run, outcome)
+            self.score = None if self.problem or unread else self._scored(run, outcome)
 
     def _scored(self, run: _Run, outcome: Any) -> float | None:
         shown = {
