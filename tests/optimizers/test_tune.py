@@ -200,11 +200,13 @@ def test_one_row_may_fail():
 
 
 def test_no_row_economises_when_the_budget_comes_to_its_end():
+    every = [text for row in LONG for text in row.documents]
+    rows = [dspy.Example(LONG[0], documents=every).with_inputs("question", "documents", "date")]
+
     def passed(budget):
-        meter = Meter(budget)
-        rehearsal = Rehearsal(LONG, as_metric("fact_recall").score, meter)
+        rehearsal = Rehearsal(rows, as_metric("fact_recall").score, Meter(budget))
         with dspy.context(lm=scripted_lm(Model(), "scripted/economy"), adapter=channel()):
-            return rehearsal.run(arbgraph(), "pass")
+            return rehearsal.run(arbgraph(ask_model=False), "pass")
 
     free = passed(Budget())
     bounded = passed(Budget(requests=free.new_requests))
