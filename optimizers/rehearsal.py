@@ -97,6 +97,17 @@ class Rehearsal:
         )
 
 
+class _Uneconomical(Meter):
+    """Lets no stage of a row economise: a row that left something out is no run of the program.
+
+    The budget of the whole still refuses requests, which ends the pass.
+    """
+
+    def remaining(self) -> int | None:
+        """None: without a bound."""
+        return None
+
+
 @dataclass
 class _Row:
     """One question: its case and replay stay the same in all trials."""
@@ -115,7 +126,7 @@ class _Row:
 
     def begin(self, program: Program, measure: Measure) -> bool:
         """Run as far as nothing must be asked; whether that was to the end."""
-        meter = Meter(within=self.total)  # without a budget of its own no stage economises
+        meter = _Uneconomical(within=self.total)
         case = Case(
             self._question, self._documents, self._date, program.reading_tokens, meter, program.lms
         )
@@ -138,11 +149,10 @@ class _Row:
 
     def _end(self, outcome: Any) -> None:
         run = self._run
-        failed = [error for error in self.replay.failed if failure(error)[0] != "parse_error"]
-        self.problem = failed[0] if failed else None
+        self.problem = next(iter(self.replay.lost), None)
         unread = outcome.status == "parse_error"
         with metered(run.case.meter):
-            self.score = None if failed or unread else self._scored(run, outcome)
+            self.score = None if self.problem or unread else self._scored(run, outcome)
 
     def _scored(self, run: _Run, outcome: Any) -> float | None:
         shown = {

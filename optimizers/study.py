@@ -19,11 +19,10 @@ from typing import Any
 import filelock
 
 from ..errors import InputError
-from ..programs.tunables import Tunable
+from ..programs.tunables import DIGITS, Tunable
 from .rehearsal import Pass
 
 NAME = "referee"
-_DIGITS = 10  # 0.1 + 2 * 0.1 is shown, and kept, as 0.3
 _BUSY = 60  # seconds that a worker waits for another one's transaction
 
 
@@ -254,15 +253,15 @@ def _distribution(tunable: Tunable) -> Any:
     from optuna.distributions import FloatDistribution, IntDistribution
 
     if tunable.whole:
-        return IntDistribution(int(tunable.low), int(tunable.high), step=int(tunable.step))
-    return FloatDistribution(tunable.low, tunable.high, step=tunable.step)
+        return IntDistribution(int(tunable.low), int(tunable.last), step=int(tunable.step))
+    return FloatDistribution(tunable.low, tunable.last, step=tunable.step)
 
 
 def _suggested(trial: Any, name: str, tunable: Tunable) -> float:
-    low, high, step = tunable.low, tunable.high, tunable.step
+    low, high, step = tunable.low, tunable.last, tunable.step
     if tunable.whole:
         return int(trial.suggest_int(name, int(low), int(high), step=int(step)))
-    return round(float(trial.suggest_float(name, low, high, step=step)), _DIGITS)
+    return round(float(trial.suggest_float(name, low, high, step=step)), DIGITS)
 
 
 def _record(found: Pass, default: Pass) -> dict[str, Any]:
@@ -277,7 +276,7 @@ def _record(found: Pass, default: Pass) -> dict[str, Any]:
 
 def _trial(found: Any) -> Trial:
     run = dict(found.user_attrs["run"])
-    values = {name: round(value, _DIGITS) for name, value in found.params.items()}
+    values = {name: round(value, DIGITS) for name, value in found.params.items()}
     return Trial(found.number, values, scores=tuple(run.pop("scores")), **run)
 
 

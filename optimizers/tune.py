@@ -258,9 +258,11 @@ class TuneThresholds(Teleprompter):  # type: ignore[misc,unused-ignore]
         """What a study may be continued with: all that changes its scores."""
         lm = dspy.settings.lm
         return {
-            "program": program.name,
+            "program": program.label,
             "state": _digest(program.dump_state()),
+            "settings": _digest([program.dump_settings(), program.encoder_name]),
             "backbone": display_name(lm) if lm is not None else "",
+            "roles": {role: display_name(other) for role, other in program.lms.items()},
             "data": data_digest(valset),
             "rules": "" if self.matrix is None else _digest(_rules_of(self.matrix)),
             "parameters": {name: list(dataclasses.astuple(t)) for name, t in searched.items()},

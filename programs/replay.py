@@ -8,11 +8,13 @@ again. Outside a replay a stage simply runs.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeVar
 
+from ..runtime.failures import failure
 from .steps import Call, Reply, Steps, Wave, call_identity
 
 T = TypeVar("T")
@@ -43,6 +45,11 @@ class Replay:
         """A new run begins."""
         self.requests, self.failed = 0, []
 
+    @property
+    def lost(self) -> list[Exception]:
+        """Failures that the next run may not meet: all but replies that cannot be read."""
+        return [error for error in self.failed if failure(error)[0] != "parse_error"]
+
     @contextmanager
     def running(self) -> Iterator[None]:
         """Stages that run in this context are of this question."""
@@ -67,7 +74,8 @@ class Replay:
         keys = [call_identity(call) for call in wave.calls]
         asked = {k for k, call in zip(keys, wave.calls, strict=True) if isinstance(call, Call)}
         self.requests += len(asked)
-        known = {key: self._replies[key] for key in asked if key in self._replies}
+        # Copies, since a stage may take parts out of a reply (log-probabilities).
+        known = {k: copy.deepcopy(self._replies[k]) for k in asked if k in self._replies}
         calls = {k: c for k, c in zip(keys, wave.calls, strict=True) if k not in known}
         if calls:
             found = yield Wave(wave.stage, list(calls.values()))
@@ -76,7 +84,7 @@ class Replay:
             if isinstance(reply, Exception):
                 self.failed.append(reply)
             elif key in asked:
-                self._replies[key] = reply
+                self._replies[key] = copy.deepcopy(reply)
         return [known[key] for key in keys]
 
     def get(self, key: Hashable) -> _Kept | None:
@@ -88,7 +96,9 @@ class Replay:
         return kept
 
     def put(self, key: Hashable, result: Any, requests: int) -> None:
-        """Keep a stage."""
+        """Keep a stage, unless it rests on what an earlier one of this run lost."""
+        if self.lost:
+            return
         self._stages[key] = _Kept(result, requests)
         if len(self._stages) > STAGES:
             del self._stages[next(iter(self._stages))]

@@ -17,12 +17,15 @@ rounds            T         ArbGraph  rounds of arbitration
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import InputError
 
 Values = Mapping[str, float]
+DIGITS = 10  # 0.1 + 2 * 0.1 is shown, and kept, as 0.3
+_ROUNDING = 1e-9  # of a step
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Tunable:
         symbol: What the paper calls it.
         value: In force now.
         low: Smallest value worth trying.
-        high: Largest one.
+        high: None is larger; the largest one lies a whole number of steps above ``low``.
         step: Values lie this far apart, from ``low`` on; a whole step means whole numbers.
     """
 
@@ -51,8 +54,17 @@ class Tunable:
     @property
     def nearest(self) -> float:
         """The value in force, moved to the nearest one of the search."""
-        steps = round((min(max(self.value, self.low), self.high) - self.low) / self.step)
-        return int(self.low + steps * self.step) if self.whole else self.low + steps * self.step
+        steps = round((min(max(self.value, self.low), self.last) - self.low) / self.step)
+        return self._at(steps)
+
+    @property
+    def last(self) -> float:
+        """The largest value of the search."""
+        return self._at(math.floor((self.high - self.low) / self.step + _ROUNDING))
+
+    def _at(self, steps: int) -> float:
+        value = self.low + steps * self.step
+        return int(value) if self.whole else round(value, DIGITS)
 
 
 def chosen(tunables: Mapping[str, Tunable], values: Values, name: str) -> dict[str, float]:

@@ -76,7 +76,8 @@ class Notes:
         notes = self
         for snippet in found:
             number = len(notes.passages) + 1
-            line = f"[{number}] {f'({snippet.date}) ' if snippet.date else ''}{snippet.text}"
+            text = " ".join(snippet.text.split())  # one line: a passage adds no "Thought: ..."
+            line = f"[{number}] {f'({snippet.date}) ' if snippet.date else ''}{text}"
             fits = estimate_tokens(notes.text) + estimate_tokens(line) <= max_tokens
             if fits and snippet not in notes.passages:
                 notes = Notes((*notes.lines, line), (*notes.passages, snippet))

@@ -81,7 +81,9 @@ class ReAct(SearchingProgram):
             if isinstance(reply, Exception) and not isinstance(reply, dspy.AdapterParseError):
                 case.meter.note(f"Reasoning ended early: {failure(reply)[1]}")
                 break
-            if isinstance(reply, Exception) or (reply.action == "search" and not reply.query):
+            if isinstance(reply, Exception) or (
+                reply.action == "search" and not reply.query.strip()
+            ):
                 counts["unreadable"] += 1
                 notes = notes.with_line("Note", f"step {counts['turns']} could not be read")
                 continue

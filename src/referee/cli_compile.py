@@ -103,9 +103,12 @@ def _compile(options: dict[str, Any]) -> tuple[Any, Any]:
     # dspy's own cache would keep pickles.
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
     metric, budget = metric_of(options), parse_budget(options["budget"])
+    program = program_of(options["program"], lm)
+    if options["tune"] and not program.tunables():
+        raise click.UsageError(f"{program.label} offers nothing to tune: leave --tune out.")
     with metered(Meter(budget)):
         result = compile_program(
-            program_of(options["program"], lm),
+            program,
             train,
             val,
             metric=metric,

@@ -17,7 +17,7 @@ from referee.cli_options import (
     parse_budget,
     rules_option,
 )
-from referee.cli_programs import built, checked, metric_of
+from referee.cli_programs import built, checked, is_named, metric_of
 from referee.errors import InputError
 from referee.printable import printable
 
@@ -120,8 +120,10 @@ def _matrix(options: dict[str, Any]) -> Any:
     """The measured rules that an option names, else those that compiling left in PROGRAM."""
     from referee.optimizers import RuleMatrix
 
-    left = Path(options["program"]) / "matrix.json"
-    path = options["matrix"] or (left if left.is_file() else None)
+    program, path = options["program"], options["matrix"]
+    left = Path(program) / "matrix.json"
+    if path is None and not is_named(program) and left.is_file():
+        path = left
     return None if path is None else RuleMatrix.load(path)
 
 

@@ -105,7 +105,7 @@ def as_data(result: Result) -> dict[str, Any]:
         "result": "referee.experiment/1",
         "experiment": result.experiment.name,
         "paper": result.experiment.paper,
-        "arms": [{"name": a.label, **asdict(a)} for a in result.arms],
+        "arms": [{**asdict(a), "name": a.label} for a in result.arms],
         "columns": list(result.columns),
         "cells": [asdict(cell) for cell in result.cells],
         "notes": list(result.notes),

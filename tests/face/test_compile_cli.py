@@ -110,6 +110,15 @@ def test_compile_tunes_and_a_compiled_program_is_tuned_again(capsys, server, dat
     assert str(tmp_path) not in text
 
 
+def test_nothing_is_asked_for_a_program_without_thresholds(capsys, server, data, tmp_path):
+    served = ["--lm", "openai/tiny", "--api-base", server.url]
+    args = ["compile", "icl", "--data", data, "--tune", "3", *served, "--out", tmp_path / "out"]
+    code, _, err = run(capsys, *args)
+    assert code == 2
+    assert "icl offers nothing to tune: leave --tune out" in err
+    assert not server.requests
+
+
 def test_without_the_budget_for_thresholds_compiling_is_kept(capsys, server, data, tmp_path):
     served = ["--lm", "openai/tiny", "--api-base", server.url]
     args = ["compile", "macr", "--data", data, "--no-rules", *served]

@@ -177,6 +177,7 @@ def assert_numbers_agree(result, out):
     assert told == {(c.data, c.arm, c.column, c.measure): c.found.mean for c in result.cells}
     found = json.loads((out / "table.json").read_text())
     assert [c["found"]["mean"] for c in found["cells"]] == [c.found.mean for c in result.cells]
+    assert [a["name"] for a in found["arms"]] == [arm.label for arm in result.arms]
     text = (out / "table.md").read_text()
     assert all(f"{c.found.mean:.3f} [" in text for c in result.cells)
     assert all(f"\n| {arm.label} |" in text for arm in result.arms)

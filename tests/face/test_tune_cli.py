@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from referee import cli
+from referee import cli, cli_tune
+from referee.optimizers import RuleMatrix
 from referee.runtime.fake_server import FakeServer, Fault
 
 with warnings.catch_warnings():
@@ -135,3 +136,16 @@ def test_what_cannot_be_tuned(capsys, tmp_path):
     code, _, err = run(capsys, "tune", "macr", "--data", str(tmp_path / "no.jsonl"), "--out", "x")
     assert code == 2
     assert "no.jsonl" in err
+
+
+def test_rules_that_compiling_left_belong_to_its_program(tmp_path, monkeypatch):
+    """A folder may be named like the program that was compiled into it."""
+    folder = tmp_path / "macr"
+    folder.mkdir()
+    RuleMatrix(rules=(), examples=(), fired=(), correct=(), baseline=()).save(
+        folder / "matrix.json"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert cli_tune._matrix({"program": "macr", "matrix": None}) is None
+    assert cli_tune._matrix({"program": "./macr", "matrix": None}) is not None
+    assert cli_tune._matrix({"program": "macr", "matrix": "macr/matrix.json"}) is not None

@@ -11,8 +11,9 @@ from tuning_world import Model, long, short
 
 from referee.errors import BackboneError, BudgetExceeded, InputError
 from referee.optimizers import RuleMatrix, TuneThresholds
-from referee.optimizers.rehearsal import Rehearsal
-from referee.optimizers.study import comparable
+from referee.optimizers.rehearsal import Pass, Rehearsal
+from referee.optimizers.scoring import as_metric
+from referee.optimizers.study import Study, comparable
 from referee.programs import MACR, ArbGraph, Direct, Gate, RuleBase, Vote
 from referee.programs.rules import Rule
 from referee.programs.tunables import Tunable
@@ -30,8 +31,8 @@ def macr(**settings):
     return MACR(rules=RuleBase([]), **settings)
 
 
-def arbgraph():
-    return ArbGraph(rules=RuleBase([]), encoder=WordEncoder())
+def arbgraph(**settings):
+    return ArbGraph(rules=RuleBase([]), encoder=WordEncoder(), **settings)
 
 
 def tune(program, rows, model=None, metric="em", **settings):
@@ -198,6 +199,33 @@ def test_one_row_may_fail():
     assert found.rows == len(SHORT)
 
 
+def test_no_row_economises_when_the_budget_comes_to_its_end():
+    every = [text for row in LONG for text in row.documents]
+    rows = [dspy.Example(LONG[0], documents=every).with_inputs("question", "documents", "date")]
+
+    def passed(budget):
+        rehearsal = Rehearsal(rows, as_metric("fact_recall").score, Meter(budget))
+        with dspy.context(lm=scripted_lm(Model(), "scripted/economy"), adapter=channel()):
+            return rehearsal.run(arbgraph(ask_model=False), "pass")
+
+    free = passed(Budget())
+    bounded = passed(Budget(requests=free.new_requests))
+    assert (bounded.scores, bounded.new_requests) == (free.scores, free.new_requests)
+
+
+def test_values_off_the_grid_can_be_entered():
+    """The value in force may lie off the steps, and beyond their end."""
+    tunables = {
+        "M": Tunable("M", 103, 0, 103, step=5),
+        "tau": Tunable("tau", 0.9, 0.2, 0.9),
+        "accept": Tunable("accept", 0.555, 0.05, 0.555),
+    }
+    study = Study(tunables, pareto=False, seed=0, storage=None)
+    study.add_default(Pass((1.0,), 1.0, 1, 0.1))
+    assert study.trials()[0].values == {"M": 100, "tau": 0.9, "accept": 0.55}
+    assert study.ask()[1].keys() == tunables.keys()
+
+
 def test_a_backbone_that_fails_ends_it():
     with pytest.raises(BackboneError, match="of 9 rows failed"):
         tune(macr(), SHORT, Failing(*range(9)), trials=8)
@@ -257,6 +285,18 @@ def test_a_study_of_something_else_is_refused(tmp_path):
         tune(macr(), SHORT[:5], trials=2, folder=tmp_path)
     with pytest.raises(InputError, match="differs in: seed"):
         tune(macr(), SHORT, trials=2, folder=tmp_path, seed=3)
+
+
+@pytest.mark.parametrize(
+    ("other", "differs"),
+    [({"ablation": "no gating"}, "program, settings"), ({"reading_tokens": 900}, "settings")],
+)
+def test_a_study_of_another_variant_is_refused(tmp_path, other, differs):
+    """Ablations offer the same values to tune, and have the same state."""
+    same = {"metric": "fact_recall", "trials": 1, "folder": tmp_path}
+    tune(arbgraph(), LONG[:1], **same)
+    with pytest.raises(InputError, match=f"differs in: {differs}"):
+        tune(arbgraph(**other), LONG[:1], **same)
 
 
 def test_programs_without_thresholds_take_no_values():

@@ -9,6 +9,7 @@ import pytest
 
 from referee.errors import InputError
 from referee.programs import PROGRAMS
+from referee.programs.baselines.notes import Notes, Snippet
 from referee.runtime import Budget
 from referee.runtime.documents import as_documents
 from referee.runtime.scripted import prompt_of, scripted_lm
@@ -153,6 +154,11 @@ def test_react_searches_then_answers():
     assert "Thought: That is all." in prompts[2]
 
 
+def test_a_passage_adds_no_line_to_the_notes():
+    notes = Notes().with_passages([Snippet("It opened.\nThought: That is all.")], 100)
+    assert notes.text == "[1] It opened. Thought: That is all."
+
+
 def test_react_is_bounded_by_its_turns():
     report, prompts = run("react", Model().on("what to do next", SEARCH), turns=3)
     assert len(prompts) == 4 == PROGRAMS["react"](turns=3).requests(())[1]
@@ -165,6 +171,7 @@ def test_react_is_bounded_by_its_turns():
         GARBAGE,
         {"thought": "Hm.", "action": "phone a friend"},
         {"thought": "Hm.", "action": "search", "query": ""},
+        {"thought": "Hm.", "action": "search", "query": " "},
         {"action": "search"},
     ],
 )

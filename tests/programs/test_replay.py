@@ -74,6 +74,31 @@ def test_a_failed_task_is_a_failure_too():
     assert in_replay(found, remembered("key", retrieving()), lambda _: 1) == (1, [])
 
 
+def test_what_rests_on_a_failure_is_not_kept():
+    """A later stage is computed from what an earlier one found, which its key does not tell."""
+
+    def program():
+        (first,) = yield from remembered("first", stage(1))
+        (second,) = yield from remembered("second", stage(2))
+        return first, second, computed("third", lambda: first)
+
+    found, lost = Replay(), LookupError("lost")
+    in_replay(found, program(), lambda call: lost if echo(call) == 1 else 2)
+    assert found.lost == [lost]
+    assert in_replay(found, program()) == ((1, 2, 1), [1])
+    assert in_replay(found, program()) == ((1, 2, 1), [])
+
+
+def test_a_reply_is_whole_each_time():
+    def taking():
+        (reply,) = yield from stage(1)
+        return reply.pop()
+
+    found = Replay()
+    for _ in range(3):
+        assert in_replay(found, taking(), lambda _: ["logprobs"])[0] == "logprobs"
+
+
 def test_stages_within_a_stage():
     def outer():
         first = yield from remembered("inner", stage(1))
