@@ -8,7 +8,9 @@ from dataclasses import asdict
 from typing import Any, Self
 
 from .assessment import Assessment, with_gate
-from .base import Program
+from .base import Case, Program
+from .feedback import Queue
+from .reasoner import as_queue_line
 from .tunables import Tunable, Values, chosen
 
 
@@ -17,9 +19,11 @@ class AssessedProgram(Program):
 
     Attributes:
         assessment: The gate, its predictors and the source of outside knowledge.
+        queue: Where conflicts go that no rule covers (§3.5.2 (4)), or None.
     """
 
     assessment: Assessment
+    queue: Queue | None
 
     @property
     def retriever(self) -> Any:
@@ -53,3 +57,13 @@ class AssessedProgram(Program):
         other = copy.copy(self)
         other.assessment = self.assessment.with_values(chosen(self.tunables(), values, self.name))
         return other
+
+    def _remember(self, case: Case, sides: Any, pairs: Any, judgments: Any) -> None:
+        """Queue what no rule settled; a queue that cannot be written is a note."""
+        if self.queue is None:
+            return
+        for pair, judgment in zip(pairs, judgments, strict=True):
+            if judgment.how in ("fallback", "undecided"):
+                trouble = self.queue.add(as_queue_line(case, sides, pair, judgment))
+                if trouble:
+                    case.meter.note(trouble)

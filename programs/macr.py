@@ -23,7 +23,7 @@ from .hops import first_hop
 from .icl import layout
 from .outcomes import failure_notes, without_answer
 from .reading import SHORT_ANSWER, read_answer, read_answers, readings, stating
-from .reasoner import Reasoner, as_queue_line
+from .reasoner import Reasoner
 from .replay import remembered
 from .rules import RuleBase, starter_rules
 from .steps import Call, Steps, Wave
@@ -187,15 +187,6 @@ class MACR(AssessedProgram):
             answers=(*answers, answer),
             notes=failure_notes(answers),
         )
-
-    def _remember(self, case: Case, sides: Any, pairs: Any, judgments: Any) -> None:
-        if self.queue is None:
-            return
-        for pair, judgment in zip(pairs, judgments, strict=True):
-            if judgment.how in ("fallback", "undecided"):
-                trouble = self.queue.add(as_queue_line(case, sides, pair, judgment))
-                if trouble:
-                    case.meter.note(trouble)
 
 
 def _abstained(answers: tuple[Answer, ...], knowledge: Knowledge, n: int) -> Verdict:

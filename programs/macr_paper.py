@@ -34,7 +34,7 @@ from .feedback import Queue
 from .outcomes import from_single_answer, without_answer
 from .quotes import locate
 from .reading import SHORT_ANSWER, read_answer, read_answers, readings
-from .reasoner import as_queue_line, as_rule_text, by_model, winner_index
+from .reasoner import as_rule_text, by_model, winner_index
 from .rules import RuleBase, starter_rules
 from .steps import Call, Steps, Wave
 
@@ -277,15 +277,6 @@ class PaperMACR(AssessedProgram):
         return verdict.model_copy(
             update={"uncertainty": knowledge.uncertainty, "branch": knowledge.branch}
         )
-
-    def _remember(self, case: Case, sides: Any, pairs: Any, judgments: Any) -> None:
-        if self.queue is None:
-            return
-        for pair, judgment in zip(pairs, judgments, strict=True):
-            if judgment.how in ("fallback", "undecided"):
-                trouble = self.queue.add(as_queue_line(case, sides, pair, judgment))
-                if trouble:
-                    case.meter.note(trouble)
 
 
 def _pairs(documents: int) -> int:

@@ -66,12 +66,17 @@ def command(**options: Any) -> None:
     PROGRAM is a name, or the folder of a compiled program that is to be compiled again. Replies are
     kept in DIR.replies: ended in any way and started again, a run pays for none twice.
     """
+    from referee.runtime.meter import Meter, metered
+
     logging.getLogger("dspy").setLevel(logging.ERROR)
-    result, program = _compile(options)
-    if result.before is None and result.complete:
-        raise BackboneError("No example could be scored, so nothing was saved: see above why.")
-    program.save_artifact(options["out"])
-    _save_matrix(result, Path(options["out"]) / "matrix.json")
+    with metered(Meter(parse_budget(options["budget"]))):
+        result = _compile(options)
+        if result.before is None and result.complete:
+            raise BackboneError("No example could be scored, so nothing was saved: see above why.")
+        result.program.save_artifact(options["out"])
+        _save_matrix(result, Path(options["out"]) / "matrix.json")
+        if options["tune"] and result.complete:
+            _tune(result, options)
     card = json.loads((Path(options["out"]) / "card.json").read_text(encoding="utf-8"))
     if options["as_json"]:
         click.echo(json.dumps(card, ensure_ascii=False, indent=2))
@@ -87,64 +92,67 @@ def command(**options: Any) -> None:
     )
 
 
-def _compile(options: dict[str, Any]) -> tuple[Any, Any]:
-    """The recipe: rules, then demonstrations or instructions, then thresholds.
-
-    Returns:
-        What compiling found, and the program, which may have been tuned since.
-    """
+def _compile(options: dict[str, Any]) -> Any:
+    """The recipe: rules, then demonstrations or instructions."""
     import dspy
 
     from referee.optimizers import compile_program
-    from referee.runtime.meter import Meter, metered
 
     train, val = _rows(options)
     (lm, _), teacher = connected(options), other_lm(options, "teacher")
     # dspy's own cache would keep pickles.
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
-    metric, budget = metric_of(options), parse_budget(options["budget"])
     program = program_of(options["program"], lm)
     if options["tune"] and not program.tunables():
         raise click.UsageError(f"{program.label} offers nothing to tune: leave --tune out.")
-    with metered(Meter(budget)):
-        result = compile_program(
-            program,
-            train,
-            val,
-            metric=metric,
-            optimizer=options["optimizer"],
-            rules=options["rules"],
-            lm=lm,
-            teacher_lm=teacher,
-            budget=budget,
-            seed=options["seed"],
-            replies=_replies(options),
-            tell=_say,
-        )
-        if not options["tune"] or not result.complete or result.before is None:
-            return result, result.program
-        with dspy.context(lm=lm):
-            return result, _tuned(result, val, metric, options)
+    return compile_program(
+        program,
+        train,
+        val,
+        metric=metric_of(options),
+        optimizer=options["optimizer"],
+        rules=options["rules"],
+        lm=lm,
+        teacher_lm=teacher,
+        budget=parse_budget(options["budget"]),
+        seed=options["seed"],
+        replies=_replies(options),
+        tell=_say,
+    )
 
 
-def _tuned(result: Any, val: list[Any], metric: Any, options: dict[str, Any]) -> Any:
-    """The program with thresholds chosen on the validation rows; as it was without the budget."""
+def _tune(result: Any, options: dict[str, Any]) -> None:
+    """Choose thresholds on the validation rows, with what the budget has left, and save again.
+
+    The compiled program is saved already: whatever ends this, it stays as it is.
+    """
+    import dspy
+
     from referee.optimizers import TuneThresholds
     from referee.runtime import ReplyCache, caching
 
+    _, val = _rows(options)
     tuner = TuneThresholds(
-        metric,
+        metric_of(options),
         trials=options["tune"],
         matrix=None if result.induction is None else result.induction.matrix,
         folder=_replies(options) / "tuning",
         seed=options["seed"],
     )
+    cache = ReplyCache(_replies(options))
     try:
-        with caching(ReplyCache(_replies(options))):
-            return tuner.tune(result.program, [row.as_example() for row in val], tell=_say).program
+        with caching(cache), dspy.context(lm=connected(options)[0]):
+            examples = [row.as_example() for row in val]
+            tuner.tune(result.program, examples, tell=_say).program.save_artifact(options["out"])
     except BudgetExceeded as error:
         _say(f"The thresholds stay as they are: {error}")
-        return result.program
+    except BackboneError as error:
+        raise BackboneError(
+            f"Compiled and saved in {options['out']}, but not tuned: {error}"
+        ) from None
+    finally:
+        cache.close()
+    _save_matrix(result, Path(options["out"]) / "matrix.json")
 
 
 def _rows(options: dict[str, Any]) -> tuple[list[Any], list[Any]]:
