@@ -103,7 +103,7 @@ def _tuned(options: dict[str, Any]) -> Any:
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
     tuner = TuneThresholds(
         metric_of(options),
-        parameters=[n.strip() for n in names.split(",")] if names else None,
+        parameters=None if names is None else [n.strip() for n in names.split(",")],
         trials=options["trials"],
         pareto=options["pareto"],
         matrix=_matrix(options),
