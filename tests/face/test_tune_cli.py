@@ -135,3 +135,18 @@ def test_what_cannot_be_tuned(capsys, tmp_path):
     code, _, err = run(capsys, "tune", "macr", "--data", str(tmp_path / "no.jsonl"), "--out", "x")
     assert code == 2
     assert "no.jsonl" in err
+
+
+def test_what_could_not_be_saved_is_refused_before_a_request(capsys, tmp_path):
+    data = rows(tmp_path / "rows.jsonl")
+    with FakeServer(answered) as server:
+        where = ["--data", data, "--lm", "openai/own", "--api-base", server.url, "--out"]
+        for command in ("tune", "compile"):
+            for out in ("", data):
+                code, _, err = run(capsys, command, "macr", *where, out)
+                assert code == 2
+                assert f"{out!r} is no folder" in err
+        code, _, err = run(capsys, "compile", "madam", "--tune", "3", *where, str(tmp_path / "new"))
+        assert code == 2
+        assert "madam has no thresholds: leave out --tune" in err
+        assert not server.requests
