@@ -232,13 +232,38 @@ def _storage_errors() -> tuple[type[Exception], ...]:
     return OptunaError, SQLAlchemyError, ImportError, OSError, ValueError
 
 
+@contextmanager
+def usable(storage: str | None) -> Iterator[None]:
+    """Whatever a storage fails with inside, such as a full disk, becomes one sentence.
+
+    Raises:
+        InputError: It cannot be read or written.
+    """
+    from optuna.exceptions import OptunaError
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except (OptunaError, SQLAlchemyError) as error:
+        raise _unusable(storage, error) from None
+
+
 def _unusable(storage: str | None, error: Exception) -> InputError:
-    """One sentence without the URL, which may hold a password."""
-    kind = (storage or "").partition(":")[0]
+    """One sentence without the URL of a server, which may hold a password."""
+    kind, _, place = (storage or "").partition(":")
     if isinstance(error, ImportError):
         return InputError(f"A {kind} storage needs a driver: {error}")
+    # Optuna wraps SQLAlchemy's error, and that the database's own, which alone says what it is.
+    wrapped = (getattr(e, "orig", None) for e in (error, error.__cause__))
+    why = next(filter(None, wrapped), type(error).__name__)
+    if kind in ("sqlite", "journal"):
+        path = place.removeprefix("//" if kind == "journal" else "///")
+        return InputError(
+            f"The trials in {path} cannot be read or written ({why}): make room, or delete it and "
+            "start again; replies are kept apart."
+        )
     return InputError(
-        f"The {kind} storage cannot be opened ({type(error).__name__}): give sqlite:///FILE, "
+        f"The {kind} storage cannot be used ({type(error).__name__}): give sqlite:///FILE, "
         "journal:FILE, or the URL of a PostgreSQL or MySQL database that answers."
     )
 
@@ -275,9 +300,15 @@ def _record(found: Pass, default: Pass) -> dict[str, Any]:
 
 
 def _trial(found: Any) -> Trial:
-    run = dict(found.user_attrs["run"])
     values = {name: round(value, DIGITS) for name, value in found.params.items()}
-    return Trial(found.number, values, scores=tuple(run.pop("scores")), **run)
+    try:
+        run = dict(found.user_attrs["run"])
+        return Trial(found.number, values, scores=tuple(run.pop("scores")), **run)
+    except (KeyError, TypeError, ValueError):
+        raise InputError(
+            f"Trial {found.number} of the study is damaged: delete the study and start again; "
+            "replies are kept apart."
+        ) from None
 
 
 @contextmanager

@@ -19,7 +19,7 @@ import dspy
 import filelock
 from dspy.teleprompt import Teleprompter
 
-from ..errors import BudgetExceeded, InputError
+from ..errors import BackboneError, BudgetExceeded, InputError
 from ..metrics import Interval, PairedComparison, bootstrap_interval, paired_bootstrap
 from ..programs import Program
 from ..programs.feedback import queue_paused
@@ -34,7 +34,7 @@ from ..runtime.records import Usage
 from .examples import data_digest
 from .rehearsal import Pass, Rehearsal
 from .scoring import Measure, Metric, as_metric
-from .study import Study, Trial, comparable, working
+from .study import Study, Trial, comparable, usable, working
 
 TRIALS = 200
 _RULES = {  # paper, §4.1: the values in force
@@ -184,15 +184,17 @@ class TuneThresholds(Teleprompter):  # type: ignore[misc,unused-ignore]
             tell: Takes a sentence about each trial that ended.
 
         Raises:
-            InputError: A setting or an example is wrong, or the program offers nothing to tune.
-            BackboneError: The requests of too many rows failed.
+            InputError: A setting or an example is wrong, the program offers nothing to tune, or the
+                folder or storage cannot be used.
+            BackboneError: The requests of too many rows failed, or no reply could be read.
             BudgetExceeded: The budget was spent before the first pass was over.
         """
         searched = self._searched(program)
+        self.metric.check(valset)
         meter = nested_meter(self.budget)
         rehearsal = Rehearsal(valset, self.metric.score, meter)
         variants = _Variants(program, self.matrix)
-        with self._staged() as alone:
+        with self._staged() as alone, usable(self._storage()):
             with self._one_at_a_time():  # others wait for the replies of the first pass
                 study = Study(searched, pareto=self.pareto, seed=self.seed, storage=self._storage())
                 study.describe(self._of(program, valset, searched))
@@ -232,6 +234,8 @@ class TuneThresholds(Teleprompter):  # type: ignore[misc,unused-ignore]
     def _staged(self) -> Iterator[bool]:
         """One reply cache for everything; no queue and no trace grows. Yields: no other worker."""
         with ExitStack() as stack:
+            if self.folder is not None:
+                _made(Path(self.folder))
             if current_cache() is None:
                 place = self.folder or stack.enter_context(TemporaryDirectory())
                 cache = ReplyCache(Path(place) / "replies")
@@ -242,7 +246,6 @@ class TuneThresholds(Teleprompter):  # type: ignore[misc,unused-ignore]
             if self.folder is None:
                 yield True
                 return
-            Path(self.folder).mkdir(parents=True, exist_ok=True)
             with self._one_at_a_time():
                 alone = stack.enter_context(working(Path(self.folder)))
             yield alone
@@ -393,10 +396,17 @@ class _Search:
 
 def _require_scores(default: Pass) -> None:
     if all(score is None for score in default.scores):
-        raise InputError(
-            "No validation example could be scored: give right answers (or facts), and see that "
-            "the model can be reached."
+        raise BackboneError(
+            "No validation example could be scored: no reply of the model, or of the judge, could "
+            "be read; try another one."
         )
+
+
+def _made(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be used ({error.strerror}): give another one.") from None
 
 
 def _rank(trial: Trial, *, pareto: bool) -> tuple[float, float, int]:

@@ -128,6 +128,8 @@ def backbone_warning(card: Mapping[str, Any], model: str) -> str:
 
 
 def _read_card(folder: Path) -> dict[str, Any]:
+    if not (folder / CARD).is_file() and (inner := folder / "program" / CARD).is_file():
+        raise ArtifactError(f"{folder} is the folder of a tuning: its program is {inner.parent}.")
     if not (folder / CARD).is_file():
         raise ArtifactError(
             f"{folder} holds no compiled program ({CARD} is missing): give a folder that "

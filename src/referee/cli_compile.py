@@ -12,6 +12,7 @@ import click
 from referee.cli_options import (
     budget_option,
     connected,
+    folder_option,
     judge_option,
     metric_option,
     one_lm_options,
@@ -58,7 +59,7 @@ OPTIMIZERS = ("bootstrap", "gepa", "mipro", "rationales")
 @judge_option
 @budget_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--out", metavar="DIR", required=True, help="Folder for the compiled program.")
+@folder_option("Folder for the compiled program.")
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
 def command(**options: Any) -> None:
     """Give PROGRAM rules, demonstrations or instructions, and thresholds, for a backbone.

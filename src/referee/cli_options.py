@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -134,6 +135,23 @@ rules_option = click.option(
 queue_option = click.option(
     "--queue", metavar="FILE", help="Append conflicts that no rule covers to this JSONL file."
 )
+
+
+def folder_option(help: str) -> Callable[[F], F]:
+    """``--out``, a folder, made when missing; a wrong one is refused before it is paid for."""
+    return click.option(
+        "--out",
+        required=True,
+        metavar="DIR",
+        callback=lambda _, __, value: _folder(value),
+        help=help,
+    )
+
+
+def _folder(text: str) -> str:
+    if not text or (Path(text).exists() and not Path(text).is_dir()):
+        raise click.BadParameter(f"{text!r} is no folder: give one, or a new name.")
+    return text
 
 
 def _with(command: F, options: tuple[Callable[[Any], Any], ...]) -> F:

@@ -11,6 +11,7 @@ import click
 from referee.cli_options import (
     budget_option,
     connected,
+    folder_option,
     judge_option,
     lm_options,
     metric_option,
@@ -53,9 +54,7 @@ from referee.printable import printable
 @click.option("--concurrency", type=click.IntRange(min=1), help="Requests in flight at once.")
 @click.option("--no-plots", is_flag=True, help="Draw nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option(
-    "--out", required=True, metavar="DIR", help="Folder of the tuned program, study and replies."
-)
+@folder_option("Folder of the tuned program, study and replies.")
 @lm_options
 @rules_option
 def command(**options: Any) -> None:
@@ -103,7 +102,7 @@ def _tuned(options: dict[str, Any]) -> Any:
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
     tuner = TuneThresholds(
         metric_of(options),
-        parameters=[n.strip() for n in names.split(",")] if names else None,
+        parameters=None if names is None else [n.strip() for n in names.split(",")],
         trials=options["trials"],
         pareto=options["pareto"],
         matrix=_matrix(options),

@@ -156,9 +156,11 @@ class Journal:
 def _record(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
         found = json.loads(line)
-        if isinstance(found["id"], str) and isinstance(found["status"], str):
+        result = found["result"]
+        whole = result is None or {"answer", "text"} & result.keys()
+        if isinstance(found["id"], str) and isinstance(found["status"], str) and whole:
             return dict(found)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         pass
     raise InputError(
         f"{path}, line {number} is no record of a run: delete the line, or give another --out."

@@ -149,3 +149,18 @@ def test_rules_that_compiling_left_belong_to_its_program(tmp_path, monkeypatch):
     assert cli_tune._matrix({"program": "macr", "matrix": None}) is None
     assert cli_tune._matrix({"program": "./macr", "matrix": None}) is not None
     assert cli_tune._matrix({"program": "macr", "matrix": "macr/matrix.json"}) is not None
+
+
+def test_what_could_not_be_saved_is_refused_before_a_request(capsys, tmp_path):
+    data = rows(tmp_path / "rows.jsonl")
+    with FakeServer(answered) as server:
+        where = ["--data", data, "--lm", "openai/own", "--api-base", server.url, "--out"]
+        for command in ("tune", "compile"):
+            for out in ("", data):
+                code, _, err = run(capsys, command, "macr", *where, out)
+                assert code == 2
+                assert f"{out!r} is no folder" in err
+        code, _, err = run(capsys, "compile", "madam", "--tune", "3", *where, str(tmp_path / "new"))
+        assert code == 2
+        assert "madam offers nothing to tune: leave --tune out" in err
+        assert not server.requests

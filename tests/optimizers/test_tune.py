@@ -1,5 +1,6 @@
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -258,7 +259,7 @@ def test_a_budget_below_one_pass(tmp_path):
         (macr, {"parameters": ["min_support"]}, "needs measured rules"),
         (macr, {"trials": 0}, "trials is 0"),
         (macr, {"metric": "bleu"}, "no metric 'bleu'"),
-        (macr, {"storage": "nosuch://x"}, "nosuch storage cannot be opened"),
+        (macr, {"storage": "nosuch://x"}, "nosuch storage cannot be used"),
     ],
 )
 def test_what_is_refused(program, settings, message):
@@ -270,13 +271,66 @@ def test_no_row_and_no_label():
     with pytest.raises(InputError, match="no validation example"):
         tune(macr(), [])
     bare = dspy.Example(question="Who?", documents=["x"]).with_inputs("question", "documents")
-    with pytest.raises(InputError, match="could be scored"):
-        tune(macr(), [bare], Silent())
+    model = Model()
+    with pytest.raises(InputError, match=r"'Who\?' has no 'answers'"):
+        tune(macr(), [*SHORT, bare], model)
+    assert not model.asked  # before anything is paid
 
 
 class Silent(Model):
     def __call__(self, request):
-        return "no answer"
+        return ""
+
+
+def test_a_model_whose_replies_cannot_be_read(tmp_path):
+    with pytest.raises(BackboneError, match="could be scored: no reply"):
+        tune(macr(), SHORT, Silent())
+
+
+def test_a_folder_that_is_a_file(tmp_path):
+    (tmp_path / "notes").write_text("mine")
+    with pytest.raises(InputError, match=r"notes cannot be used \(Not a directory|File exists"):
+        tune(macr(), SHORT, trials=2, folder=tmp_path / "notes")
+    assert (tmp_path / "notes").read_text() == "mine"
+
+
+def spoiled(path):
+    path.write_bytes(b"no database" * 1000)
+
+
+def truncated(path):
+    with sqlite3.connect(path) as study:
+        study.execute("UPDATE trial_user_attributes SET value_json = '{}'")
+    study.close()
+
+
+def read_only(path):
+    with sqlite3.connect(path) as study:
+        study.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON trials BEGIN "
+            "SELECT RAISE(ABORT, 'disk is full'); END"
+        )
+    study.close()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (spoiled, r"study.db cannot be read or written \(file is not a database\): make room, or"),
+        (truncated, "Trial 0 of the study is damaged: delete"),
+        (read_only, r"study.db cannot be read or written \(disk is full\)"),
+    ],
+)
+def test_a_study_that_cannot_go_on(tmp_path, spoil, message):
+    model = Model()
+    tune(macr(), SHORT, model, trials=2, folder=tmp_path)
+    asked = model.asked.total()
+    spoil(tmp_path / "study.db")
+    with pytest.raises(InputError, match=message):
+        tune(macr(), SHORT, model, trials=3, folder=tmp_path)
+    (tmp_path / "study.db").unlink()
+    tune(macr(), SHORT, model, trials=2, folder=tmp_path)
+    assert model.asked.total() == asked  # as the sentence promises
 
 
 def test_a_study_of_something_else_is_refused(tmp_path):
