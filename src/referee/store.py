@@ -156,7 +156,7 @@ class Journal:
 def _record(line: bytes, path: Path, number: int) -> dict[str, Any]:
     try:
         found = json.loads(line)
-        result = found["result"]
+        result = found.get("result")
         whole = result is None or {"answer", "text"} & result.keys()
         if isinstance(found["id"], str) and isinstance(found["status"], str) and whole:
             return dict(found)

@@ -48,9 +48,10 @@ def test_a_torn_last_line_is_cut_off(tmp_path, torn):
     assert ids(path) == ["a", "c"]
 
 
-def test_a_broken_line_in_the_middle_is_named(tmp_path):
+@pytest.mark.parametrize("line", ['{"id": 3}', '{"id": "b", "status": "ok", "result": {}}'])
+def test_a_broken_line_in_the_middle_is_named(line, tmp_path):
     path = tmp_path / "a.jsonl"
-    path.write_text('{"id": "a", "status": "ok"}\n{"id": 3}\n')
+    path.write_text('{"id": "a", "status": "ok"}\n' + line + "\n")
     with pytest.raises(InputError, match=r"a\.jsonl, line 2 is no record"):
         Journal(path)
 
