@@ -9,7 +9,8 @@ from .rules import RuleCheck, verify_rules
 from .runs import Optimizer, Run, Score
 from .scoring import METRICS, Metric
 from .searches import Gepa, Mipro
-from .tune import TuneThresholds, Tuning
+from .tune import TuneThresholds
+from .tuning import Tuning
 
 __all__ = [
     "METRICS",

@@ -4,105 +4,37 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import datetime
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any
 
 import dspy
 import filelock
 from dspy.teleprompt import Teleprompter
 
 from ..errors import BackboneError, BudgetExceeded, InputError
-from ..metrics import Interval, PairedComparison, bootstrap_interval, paired_bootstrap
+from ..metrics import Interval, bootstrap_interval, paired_bootstrap
 from ..programs import Program
 from ..programs.feedback import queue_paused
-from ..programs.rule_lint import shadowed
-from ..programs.rules import Rule, RuleBase
 from ..programs.tunables import Tunable
 from ..runtime.backbones import display_name
 from ..runtime.cache import ReplyCache, caching, current_cache
 from ..runtime.exchange import channel
 from ..runtime.meter import Budget, Meter, nested_meter
-from ..runtime.records import Usage
 from .examples import data_digest
 from .rehearsal import Pass, Rehearsal
 from .scoring import Measure, Metric, as_metric
 from .study import Study, Trial, comparable, usable, working
+from .tuning import Tuning, front, on, rank
+from .variants import RULES, RuleTable, Variants
 
 TRIALS = 200
-_RULES = {  # paper, §4.1: the values in force
-    "min_coverage": Tunable("delta_cov", 0.05, 0.0, 0.5),
-    "min_support": Tunable("delta_sup", 0.6, 0.0, 1.0),
-}
-
-
-class RuleTable(Protocol):
-    """Rules that were measured, from which thresholds choose: `RuleMatrix` is one."""
-
-    def select(self, min_coverage: float, min_support: float) -> list[Rule]:
-        """The rules that reach both thresholds."""
-        ...
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """What a tuning found.
-
-    Attributes:
-        program: A copy with the best values.
-        best: Its trial: the best score; of several, with `pareto`, the one that takes the fewest
-            requests, else the first.
-        default: The unchanged program, trial 0.
-        trials: All trials that ended, in order.
-        front: Trials that no other one beats in score and requests both; with `pareto` only.
-        interval: 95 % bootstrap interval of the best score. It is the best of many on these rows:
-            only rows that were not tuned on tell what to expect.
-        gain: Best minus default on the same rows, with its interval.
-        rows: Rows that were scored; ``unscored`` ones failed at the defaults and count nowhere.
-        importances: How much each value matters; None when no value made a difference.
-        usage: What this run cost; the first pass alone took ``first_pass`` requests of it.
-        complete: False when the budget ended it early.
-    """
-
-    program: Program
-    best: Trial
-    default: Trial
-    trials: tuple[Trial, ...]
-    front: tuple[Trial, ...]
-    interval: Interval
-    gain: PairedComparison
-    rows: int
-    unscored: int
-    importances: Mapping[str, float] | None
-    usage: Usage
-    first_pass: int
-    complete: bool
-    study: Any = field(repr=False, compare=False)
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """All of it but program and study, as JSON-ready data."""
-        return {
-            "best": _plain(self.best),
-            "default": _plain(self.default),
-            "interval": list(self.interval),
-            "gain": self.gain._asdict(),
-            "rows": self.rows,
-            "unscored": self.unscored,
-            "importances": self.importances,
-            "front": [t.number for t in self.front],
-            "trials": [_plain(t) for t in self.trials],
-            "first_pass": self.first_pass,
-            "usage": self.usage.model_dump(),
-            "complete": self.complete,
-        }
 
 
 class TuneThresholds(Teleprompter):  # type: ignore[misc,unused-ignore]
@@ -193,7 +125,7 @@ class TuneThresholds(Teleprompter):  # type: ignore[misc,unused-ignore]
         self.metric.check(valset)
         meter = nested_meter(self.budget)
         rehearsal = Rehearsal(valset, self.metric.score, meter)
-        variants = _Variants(program, self.matrix)
+        variants = Variants(program, self.matrix)
         with self._staged() as alone, usable(self._storage()):
             with self._one_at_a_time():  # others wait for the replies of the first pass
                 study = Study(searched, pareto=self.pareto, seed=self.seed, storage=self._storage())
@@ -209,10 +141,10 @@ class TuneThresholds(Teleprompter):  # type: ignore[misc,unused-ignore]
             return self._found(program, study, default, variants, meter, complete)
 
     def _searched(self, program: Program) -> dict[str, Tunable]:
-        offered = program.tunables() | (_RULES if self.matrix is not None else {})
+        offered = program.tunables() | (RULES if self.matrix is not None else {})
         names = list(offered) if self.parameters is None else list(self.parameters)
         for name in names:
-            if name in _RULES and self.matrix is None:
+            if name in RULES and self.matrix is None:
                 raise InputError(f"{name} needs measured rules: give a rule matrix.")
             if name not in offered:
                 known = ", ".join(offered) or "nothing"
@@ -279,15 +211,15 @@ class TuneThresholds(Teleprompter):  # type: ignore[misc,unused-ignore]
         program: Program,
         study: Study,
         default: Pass,
-        variants: _Variants,
+        variants: Variants,
         meter: Meter,
         complete: bool,
     ) -> Tuning:
         trials = study.trials()
-        best = min(trials, key=partial(_rank, pareto=self.pareto))
+        best = min(trials, key=partial(rank, pareto=self.pareto))
         base = trials[0]
         scored = [n for n, score in enumerate(base.scores) if score is not None]
-        ours, theirs = _on(scored, best, base), _on(scored, base, base)
+        ours, theirs = on(scored, best, base), on(scored, base, base)
         interval, gain = bootstrap_interval(ours), paired_bootstrap(ours, theirs)
         tuned = program if best.number == base.number else variants.of(best.values)
         return Tuning(
@@ -295,7 +227,7 @@ class TuneThresholds(Teleprompter):  # type: ignore[misc,unused-ignore]
             best=best,
             default=base,
             trials=tuple(trials),
-            front=tuple(_front(trials)) if self.pareto else (),
+            front=tuple(front(trials)) if self.pareto else (),
             interval=interval,
             gain=gain,
             rows=len(scored),
@@ -328,48 +260,13 @@ class TuneThresholds(Teleprompter):  # type: ignore[misc,unused-ignore]
         return found
 
 
-class _Variants:
-    """The program under given values; one copy for each set of rules, so that they share it."""
-
-    def __init__(self, program: Program, matrix: RuleTable | None) -> None:
-        self._program, self._matrix = program, matrix
-        present = getattr(program, "rules", None)
-        self._present = present if isinstance(present, RuleBase) else RuleBase([])
-        measured = set() if matrix is None else {r.id for r in matrix.select(0.0, 0.0)}
-        self._unmeasured = [rule for rule in self._present.rules if rule.id not in measured]
-        self._ruled: dict[tuple[str, ...], Program] = {}
-
-    def of(self, values: Mapping[str, float]) -> Program:
-        own = {name: value for name, value in values.items() if name not in _RULES}
-        ruled = self._program if len(own) == len(values) else self._with_rules(values)
-        return ruled.with_values(own)
-
-    def _with_rules(self, values: Mapping[str, float]) -> Program:
-        minima = [values.get(name, tunable.value) for name, tunable in _RULES.items()]
-        rules = self._matrix.select(*minima) if self._matrix is not None else []
-        key = tuple(rule.id for rule in rules)
-        if key not in self._ruled:
-            chosen = RuleBase(
-                [*self._unmeasured, *rules], authoritative=self._present.authoritative
-            )
-            idle = {rule.id for rule in shadowed(chosen)}
-            base = self._present.updated(
-                [rule for rule in chosen.rules if rule.id not in idle],
-                f"tuned: coverage {minima[0]:g}, support {minima[1]:g}.",
-                datetime.date.today().isoformat(),
-                "",
-            )
-            self._ruled[key] = self._program.with_rules(base)
-        return self._ruled[key]
-
-
 @dataclass
 class _Search:
     """Trials, one after the other, until there are enough or the budget is spent."""
 
     study: Study
     rehearsal: Rehearsal
-    variants: _Variants
+    variants: Variants
     default: Pass
     tell: Callable[[str], None]
 
@@ -407,31 +304,6 @@ def _made(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be used ({error.strerror}): give another one.") from None
-
-
-def _rank(trial: Trial, *, pareto: bool) -> tuple[float, float, int]:
-    return -trial.score, trial.requests if pareto else 0.0, trial.number
-
-
-def _front(trials: Sequence[Trial]) -> list[Trial]:
-    """Trials that no other beats; of equal ones the first. By requests."""
-    front: list[Trial] = []
-    for trial in sorted(trials, key=lambda t: (t.requests, -t.score, t.number)):
-        if not front or trial.score > front[-1].score:
-            front.append(trial)
-    return front
-
-
-def _on(rows: Sequence[int], trial: Trial, default: Trial) -> list[float]:
-    """Scores of the rows; where a trial has none it counts as the defaults did."""
-    pairs = [(trial.scores[n], default.scores[n]) for n in rows]
-    return [float((d if s is None else s) or 0.0) for s, d in pairs]
-
-
-def _plain(trial: Trial) -> dict[str, Any]:
-    plain = dataclasses.asdict(trial)
-    plain.pop("scores")
-    return plain
 
 
 def _rules_of(matrix: RuleTable) -> list[Any]:

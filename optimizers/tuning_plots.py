@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from .tune import Tuning
+from .tuning import Tuning
 
 FORMATS = ("png", "svg")
 
