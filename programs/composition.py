@@ -191,9 +191,10 @@ def _basis(sentence: str, cited: Sequence[Claim], claims: Sequence[Claim]) -> li
 
 
 def _sharing(sentence: str, cited: Sequence[Claim]) -> list[Claim]:
-    """Cited claims without those that a sentence has next to nothing of."""
+    """Cited claims without those that a sentence has next to nothing of and does not need."""
     words = content(sentence)
-    return [c for c in cited if len(words & content(c.text)) >= _SHARE * len(words)] or list(cited)
+    near = [c for c in cited if len(words & content(c.text)) >= _SHARE * len(words)]
+    return near if near and rests_on(sentence, near) else list(cited)
 
 
 def ended(sentence: str) -> str:

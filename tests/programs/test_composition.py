@@ -147,6 +147,14 @@ def test_broken_sentences_do_not_cost_the_good_ones():
     assert [s.sentence for s in CitedSentences.model_validate(said).root] == ["A.", "D."]
 
 
+def test_a_claim_that_only_gives_the_number_stays_cited():
+    claims = [claim(1, "Mars has moons of its own."), claim(2, "They are 2.")]
+    found = composed(
+        [CitedSentence(sentence="Mars has two moons of its own.", claims=[1, 2])], claims
+    )
+    assert found.citations[0].claim_ids == ("c1", "c2")
+
+
 words = st.sampled_from(["Mars", "Venus", "has", "no", "two", "three", "moons", "3", "1990", "[1]"])
 sentence = st.lists(words, min_size=1, max_size=8).map(" ".join)
 cited = st.builds(CitedSentence, sentence=sentence, claims=st.lists(st.integers(-1, 6), max_size=3))
