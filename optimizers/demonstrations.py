@@ -92,15 +92,21 @@ def _text(values: Mapping[str, Any]) -> str:
 
 
 def _fitted(given: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
-    """Inputs with their longest text cut to what shares most with the rest."""
-    spare = SHORT - estimate_tokens(_text({**given, **said}))
+    """Inputs with their longest text cut to what shares most with the rest.
+
+    Where the rest is long too, as a rationale is, a third of `SHORT` is left of that text, but only
+    if nothing else would let it into a prompt.
+    """
+    whole = estimate_tokens(_text({**given, **said}))
     texts = {n: v for n, v in given.items() if isinstance(v, str)}
-    if spare >= 0 or not texts:
+    if whole <= SHORT or not texts:
         return given
     longest = max(texts, key=lambda n: len(texts[n]))
-    room = estimate_tokens(texts[longest]) + spare
-    if room < SHORT // 3:  # it is not this text that is long
-        return given
+    room = estimate_tokens(texts[longest]) + SHORT - whole
+    if room < SHORT // 3:
+        if whole <= ROOM:
+            return given
+        room = SHORT // 3
     rest = " ".join([*(v for n, v in texts.items() if n != longest), _text(said)])
     return {**given, longest: fit(texts[longest], rest, room).text}
 

@@ -13,6 +13,7 @@ from ..metrics import normalize_answer
 from ..programs import Program
 from ..programs.base import Case, as_of
 from ..programs.icl import layout
+from ..runtime.chunks import sentences
 from ..runtime.documents import as_documents
 from ..runtime.failures import CALL_FAILURES, failure
 from ..runtime.fan_out import fan_out
@@ -22,6 +23,7 @@ from .demonstrations import Demonstration, choose, demonstration
 from .runs import Run, chunks
 
 EXPLAINED = {"documents", "question", "rationale", "answer"}
+SENTENCES = 3  # as the prompt asks
 TRIES = 4  # ours: rows explained for each demonstration, since some rationales are no use
 
 
@@ -80,7 +82,16 @@ class Rationales:
                 made = values and demonstration(number, signature, values, values)
                 found += [made] if made else []
             run.tell(f"rationales: {len(found)} that name the known answer")
-        return choose(found, self.demonstrations)
+        chosen = choose(found, self.demonstrations)
+        run.tell(f"rationales: {len(chosen)} fit and become demonstrations")
+        return chosen
+
+
+def concise(rationale: str) -> str:
+    """Its first whole sentences, each once: a small model repeats itself until it is cut off."""
+    said = [" ".join(s.text.split()) for s in sentences(rationale)]
+    whole = [s for s in dict.fromkeys(said) if s[-1] in ".!?。！？।…"]
+    return " ".join((whole or said)[:SENTENCES])
 
 
 def names_answer(rationale: str, answer: str) -> bool:
@@ -102,7 +113,7 @@ def _explained(run: Run, explain: dspy.Predict, example: dspy.Example) -> dict[s
     asked = {"documents": layout(case), "question": case.question, "answer": answer}
     try:
         with dspy.context(lm=run.teacher_lm):
-            rationale = " ".join(explain(**asked).rationale.split())
+            rationale = concise(explain(**asked).rationale)
     except CALL_FAILURES as error:
         run.tell(f"not explained: {failure(error)[1]}")
         return None

@@ -41,8 +41,8 @@ class TuneThresholds(Teleprompter):  # type: ignore[misc,unused-ignore]
     """Searches a program's thresholds on labelled examples, with Optuna's seeded TPE.
 
     Trial 0 is the unchanged program. Every trial runs the real program over all examples; a
-    request is made once, so tau, k, eta, tau_accept and rounds cost little more than one pass, and
-    rule thresholds what rules in words are asked anew. Killed and started again with the same
+    request is made once, so tau, k, eta, tau_accept and rounds cost the branches that they open,
+    and rule thresholds what rules in words are asked anew. Killed and started again with the same
     ``folder``, it goes on without paying twice.
 
     Args:

@@ -10,12 +10,13 @@ from typing import Any, Literal
 import dspy
 from dspy.predict.parameter import Parameter
 
-from ..errors import ArtifactError, BackboneError, InputError, RefereeError
+from ..errors import ArtifactError, InputError
 from ..metrics import answer_similarity, normalized_uncertainty, relevant_snne, rouge_l, snne
 from ..metrics.refusal import clean_answer, is_no_answer
 from ..metrics.uncertainty import likelihood_weights
 from ..runtime.failures import failure
 from ..runtime.records import Answer, Branch
+from ..runtime.retrieval import asking
 from ..signatures import (
     AnswerFromKnowledge,
     ConsultKnowledge,
@@ -25,7 +26,7 @@ from ..signatures import (
     SampleAnswer,
 )
 from .base import Case
-from .reading import SHORT_ANSWER, read_answer
+from .reading import SHORT_ANSWER, read_answer, taken_logprobs
 from .replay import remembered
 from .steps import Call, Reply, Steps, Task, Wave
 from .tunables import Tunable, Values
@@ -334,7 +335,7 @@ class Assessment(dspy.Module):
     def _external(self, case: Case, found: Knowledge) -> Steps[Knowledge]:
         """Eq. 7 and 8: one passage from outside, never from the input documents."""
         if self.retriever is not None:
-            (passages,) = yield Wave("retrieval", [Task(self._retrieve(case.question))])
+            (passages,) = yield Wave("retrieval", [Task(asking(self.retriever, case.question, 1))])
             failed = isinstance(passages, Exception)
             text = "" if failed else "\n\n".join(p.text for p in passages)
             source = "" if failed else "; ".join(p.source or p.title or p.url for p in passages)
@@ -349,19 +350,6 @@ class Assessment(dspy.Module):
             case.meter.note(f"The retriever gave no basic context: {why}.".replace("..", "."))
             return replace(found, branch="none")
         return (yield from self._answered(case, replace(found, text=text, source=source)))
-
-    def _retrieve(self, question: str) -> Callable[[], Any]:
-        retriever = self.retriever
-
-        def run() -> Any:
-            try:
-                return retriever(question, 1) if retriever else []
-            except RefereeError:
-                raise
-            except Exception as error:
-                raise BackboneError(f"{type(error).__name__}: {error}") from error
-
-        return run
 
     def _answered(self, case: Case, found: Knowledge) -> Steps[Knowledge]:
         inputs = {"notes": found.text, "question": case.question}
@@ -382,9 +370,7 @@ def _sample(reply: Reply, weights: Weights) -> _Sample:
     text = clean_answer(reply.answer)
     if weights == "uniform":
         return _Sample(text)
-    # Taken out of the prediction, which demonstrations are made of.
-    logprobs = reply._store.pop("logprobs", None)
-    tokens = (logprobs or {}).get("content") or []
+    tokens = taken_logprobs(reply)
     if not tokens:
         raise InputError(
             "weights='likelihood' needs log-probabilities, which this backbone does not report: "

@@ -53,7 +53,7 @@ def most_independent_sources(
 def trusted_memory(question: str, sides: Pair, as_of: str, base: RuleBase) -> Applied | None:
     """The side that memory backs wins; memory is asked only where the gate trusts it (§3.4)."""
     backed = [side.basic == "internal" for side in sides]
-    return _only(backed, "the model's memory, which the gate trusts here, gives this answer")
+    return _only(backed, "the model's own memory gives this answer")
 
 
 def entity_match(question: str, sides: Pair, as_of: str, base: RuleBase) -> Applied | None:

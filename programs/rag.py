@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 
 import dspy
 
-from ..metrics.refusal import is_no_answer
-from ..runtime.failures import failure
 from ..runtime.records import Document, Report
 from ..signatures import AnswerAtLength
 from .base import Case, Program
+from .baselines.long_reports import broken, finished
 from .composition import LONGEST_ANSWER
 from .icl import layout
 from .steps import Call, Steps, Wave
@@ -23,10 +22,12 @@ class StandardRAG(Program):
     name: ClassVar[str] = "rag"
     roles: ClassVar[tuple[str, ...]] = ("writer",)
     long_answers: ClassVar[bool] = True
+    signature: ClassVar[Any] = AnswerAtLength
+    did: ClassVar[str] = "read"
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.answer = dspy.Predict(AnswerAtLength, temperature=0.0, max_tokens=LONGEST_ANSWER)
+        self.answer = dspy.Predict(self.signature, temperature=0.0, max_tokens=LONGEST_ANSWER)
 
     def requests(self, documents: Sequence[Document]) -> tuple[int, int]:
         """One request."""
@@ -37,11 +38,10 @@ class StandardRAG(Program):
         inputs = {"documents": layout(case), "question": case.question}
         (reply,) = yield Wave("answer", [Call(self.answer, inputs, role="writer")])
         if isinstance(reply, Exception):
-            status, sentence = failure(reply)
-            return Report(status=status, explanation=sentence)
-        text = reply.answer.strip()
-        if is_no_answer(text):
-            reason = "Abstained: the model finds no answer in the documents."
-            return Report(status="abstained", abstained=True, explanation=reason)
-        how = f"The model read all {len(case.documents)} documents in one prompt."
-        return Report(text=text, explanation=how)
+            return broken(reply)
+        how = f"The model {self.did} all {len(case.documents)} documents in one prompt."
+        return finished(reply.answer, how, self.stages(reply))
+
+    def stages(self, reply: dspy.Prediction) -> dict[str, Any]:
+        """What the reply holds beside the answer."""
+        return {}

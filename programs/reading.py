@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import dspy
 
@@ -94,3 +95,12 @@ def stating(answer: Answer, case: Case) -> tuple[Answer, ...]:
         for d, evidence in found
         if evidence is not None
     )
+
+
+def taken_logprobs(reply: dspy.Prediction) -> list[Mapping[str, Any]]:
+    """The tokens of a reply, each with ``logprob`` and ``top_logprobs``; none without them.
+
+    They are taken out of the prediction, which demonstrations are made of.
+    """
+    found = reply._store.pop("logprobs", None)
+    return list((found or {}).get("content") or [])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ..errors import InputError
+from ..errors import BackboneError, InputError, RefereeError
 from .embedder import Shared
 from .retrievers import CorpusRetriever, Passage, Retriever, check_k, field_of, passage_from
 from .triples import TripleRetriever
@@ -22,6 +22,7 @@ __all__ = [
     "TripleRetriever",
     "WikipediaRetriever",
     "as_retriever",
+    "asking",
 ]
 
 _COUNT_NAMES = ("k", "top_k", "topk", "n", "limit", "num_results", "max_results", "n_results")
@@ -31,6 +32,20 @@ _ACCEPTED = (
     "give a callable (query) or (query, k), an object with .search, .forward or .retrieve, "
     "or a list of documents"
 )
+
+
+def asking(retriever: Retriever, query: str, k: int) -> Callable[[], list[Passage]]:
+    """A call of a retriever whose failure, of whatever kind, is a `BackboneError`."""
+
+    def run() -> list[Passage]:
+        try:
+            return retriever(query, k)
+        except RefereeError:
+            raise
+        except Exception as error:
+            raise BackboneError(f"{type(error).__name__}: {error}") from error
+
+    return run
 
 
 def as_retriever(obj: Any) -> Retriever:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import dspy
 import pydantic
 
-from .lists import keep_texts, keep_valid
+from .lists import GoodItems, keep_texts
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -112,13 +112,8 @@ class ClaimRelation(pydantic.BaseModel):
     confidence: Share = 1.0
 
 
-class ClaimRelations(pydantic.RootModel[list[ClaimRelation]]):
+class ClaimRelations(GoodItems[ClaimRelation]):
     """Relations that could be read."""
-
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _keep_good(cls, value: Any) -> Any:
-        return keep_valid(ClaimRelation, value)
 
 
 class RelateClaims(dspy.Signature):
@@ -169,13 +164,8 @@ class CitedSentence(pydantic.BaseModel):
     claims: Numbers = []
 
 
-class CitedSentences(pydantic.RootModel[list[CitedSentence]]):
+class CitedSentences(GoodItems[CitedSentence]):
     """Sentences that could be read."""
-
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _keep_good(cls, value: Any) -> Any:
-        return keep_valid(CitedSentence, value)
 
 
 class ComposeReport(dspy.Signature):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import dspy
 import pydantic
 
 from .arbgraph import Share, as_word
-from .lists import keep_valid
+from .lists import GoodItems
 
 
 class ReasonAtLength(dspy.Signature):
@@ -117,13 +117,8 @@ class NextStep(pydantic.BaseModel):
     text: str = ""
 
 
-class NextSteps(pydantic.RootModel[list[NextStep]]):
+class NextSteps(GoodItems[NextStep]):
     """Steps that could be read."""
-
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _keep_good(cls, value: Any) -> Any:
-        return keep_valid(NextStep, value)
 
 
 class ProposeSteps(dspy.Signature):

@@ -8,7 +8,7 @@ import dspy
 import pydantic
 
 from .arbgraph import Numbers
-from .lists import keep_texts, keep_valid
+from .lists import GoodItems, keep_texts
 
 
 class RecallPassage(dspy.Signature):
@@ -28,13 +28,8 @@ class PassageGroup(pydantic.BaseModel):
     summary: str = pydantic.Field(min_length=1)
 
 
-class PassageGroups(pydantic.RootModel[list[PassageGroup]]):
+class PassageGroups(GoodItems[PassageGroup]):
     """Groups that could be read."""
-
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _keep_good(cls, value: Any) -> Any:
-        return keep_valid(PassageGroup, value)
 
 
 class GroupPassages(dspy.Signature):
@@ -57,13 +52,8 @@ class GroupAnswer(pydantic.BaseModel):
     answer: str = pydantic.Field(min_length=1)
 
 
-class GroupAnswers(pydantic.RootModel[list[GroupAnswer]]):
+class GroupAnswers(GoodItems[GroupAnswer]):
     """Answers that could be read."""
-
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _keep_good(cls, value: Any) -> Any:
-        return keep_valid(GroupAnswer, value)
 
 
 class AnswerFromGroups(dspy.Signature):
@@ -167,13 +157,8 @@ class StatedTriple(pydantic.BaseModel):
     object: str = pydantic.Field(min_length=1)
 
 
-class StatedTriples(pydantic.RootModel[list[StatedTriple]]):
+class StatedTriples(GoodItems[StatedTriple]):
     """Triples that could be read."""
-
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _keep_good(cls, value: Any) -> Any:
-        return keep_valid(StatedTriple, value)
 
 
 class ExtractTriples(dspy.Signature):

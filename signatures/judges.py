@@ -7,7 +7,7 @@ from typing import Any, Literal
 import dspy
 import pydantic
 
-from .lists import keep_valid
+from .lists import GoodItems
 
 Label = Literal["supported", "contradicted", "insufficient"]
 
@@ -46,22 +46,12 @@ class ClaimVerdict(pydantic.BaseModel):
         return value.strip(" .\"'*").lower() if isinstance(value, str) else value
 
 
-class FactVerdicts(pydantic.RootModel[list[FactVerdict]]):
+class FactVerdicts(GoodItems[FactVerdict]):
     """Verdicts that could be read."""
 
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _keep_good(cls, value: Any) -> Any:
-        return keep_valid(FactVerdict, value)
 
-
-class ClaimVerdicts(pydantic.RootModel[list[ClaimVerdict]]):
+class ClaimVerdicts(GoodItems[ClaimVerdict]):
     """Verdicts that could be read."""
-
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _keep_good(cls, value: Any) -> Any:
-        return keep_valid(ClaimVerdict, value)
 
 
 class Facts(pydantic.RootModel[list[str]]):

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Generic, TypeVar, get_args
 
 import pydantic
+
+T = TypeVar("T", bound=pydantic.BaseModel)
+
+
+class GoodItems(pydantic.RootModel[list[T]], Generic[T]):
+    """The records of a list that could be read."""
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _keep_good(cls, value: Any) -> Any:
+        (item,) = get_args(cls.model_fields["root"].annotation)
+        return keep_valid(item, value)
 
 
 def keep_valid(item: type[pydantic.BaseModel], value: Any) -> list[Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import dspy
 import pydantic
 
-from .lists import keep_valid
+from .lists import GoodItems
 
 
 class DescribeSubject(dspy.Signature):
@@ -114,13 +114,8 @@ class PairRelation(pydantic.BaseModel):
     type: Literal["temporal", "misinformation", "semantic", "granularity", "other"] = "other"
 
 
-class PairRelations(pydantic.RootModel[list[PairRelation]]):
+class PairRelations(GoodItems[PairRelation]):
     """Relations that could be read."""
-
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _keep_good(cls, value: Any) -> Any:
-        return keep_valid(PairRelation, value)
 
 
 class RelateAnswers(dspy.Signature):
@@ -158,13 +153,8 @@ class RuleJudgment(pydantic.BaseModel):
     winner: Literal["first", "second", "undecided"] = "undecided"
 
 
-class RuleJudgments(pydantic.RootModel[list[RuleJudgment]]):
+class RuleJudgments(GoodItems[RuleJudgment]):
     """Judgments that could be read."""
-
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _keep_good(cls, value: Any) -> Any:
-        return keep_valid(RuleJudgment, value)
 
 
 class ApplyRules(dspy.Signature):

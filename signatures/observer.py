@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 import dspy
 import pydantic
 
-from .lists import keep_valid
+from .lists import GoodItems
 
 Check = Literal[
     "none",
@@ -51,13 +51,8 @@ class ProposedRule(pydantic.BaseModel):
         return value if value in get_args(Check) else "none"
 
 
-class ProposedRules(pydantic.RootModel[list[ProposedRule]]):
+class ProposedRules(GoodItems[ProposedRule]):
     """Rules that could be read."""
-
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _keep_good(cls, value: Any) -> Any:
-        return keep_valid(ProposedRule, value)
 
 
 class ProposeRules(dspy.Signature):

@@ -21,7 +21,6 @@ from typing import Any, ClassVar
 
 import dspy
 
-from ...errors import InputError
 from ...metrics.refusal import is_no_answer
 from ...runtime.failures import failure
 from ...runtime.passages import fit
@@ -36,6 +35,7 @@ from ..base import READING_TOKENS, Case, Program
 from ..outcomes import from_single_answer
 from ..reading import stating
 from ..steps import Call, Steps, Wave
+from .long_reports import whole_number
 from .replies import alternatives, read_typed, with_text
 
 MEMORY = "the model's memory"
@@ -68,9 +68,7 @@ class Astute(Program):
         reading_tokens: int = READING_TOKENS,
     ) -> None:
         super().__init__(lms=lms, reading_tokens=reading_tokens)
-        if not isinstance(rounds, int) or rounds < 1:
-            raise InputError(f"rounds is {rounds!r}: give a whole number of at least 1.")
-        self.rounds = rounds
+        self.rounds = whole_number("rounds", rounds, 1)
         self.recall = dspy.Predict(RecallPassage, temperature=0.0, max_tokens=200)
         self.consolidate = dspy.Predict(GroupPassages, temperature=0.0, max_tokens=500)
         self.answer = dspy.Predict(AnswerFromGroups, temperature=0.0, max_tokens=250)

@@ -30,9 +30,9 @@ from ...signatures import AnswerFromDocuments, AnswerFromMemory
 from ..base import READING_TOKENS, Case, Program
 from ..icl import layout
 from ..outcomes import from_single_answer
-from ..reading import SHORT_ANSWER, read_answer, stating
+from ..reading import SHORT_ANSWER, read_answer, stating, taken_logprobs
 from ..steps import Call, Reply, Steps, Wave
-from .logprobs import ASKED, as_nats, mean_entropy, taken_logprobs
+from .logprobs import ASKED, as_nats, mean_entropy
 from .replies import alternatives
 
 THRESHOLD = 0.0  # the paper's: any loss of confidence is a conflict

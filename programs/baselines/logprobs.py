@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
-import dspy
-
 from ...errors import InputError
 
 TOP = 5  # candidates per token: what hosted providers give at most is 5 to 20
@@ -25,15 +23,6 @@ def as_nats(threshold: Any) -> float:
     if not isinstance(threshold, Real) or not math.isfinite(threshold):
         raise InputError(f"threshold is {threshold!r}: give a difference of entropies in nats.")
     return float(threshold)
-
-
-def taken_logprobs(reply: dspy.Prediction) -> list[Mapping[str, Any]]:
-    """The tokens of a reply, each with ``logprob`` and ``top_logprobs``; none without them.
-
-    They are taken out of the prediction, which demonstrations are made of.
-    """
-    found = reply._store.pop("logprobs", None)
-    return list((found or {}).get("content") or [])
 
 
 def mean_entropy(tokens: Sequence[Mapping[str, Any]]) -> float | None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import dspy
 
-from ...errors import BackboneError, RefereeError
 from ...runtime.chunks import chunk
 from ...runtime.passages import estimate_tokens
 from ...runtime.records import Document
-from ...runtime.retrieval import Retriever, as_retriever
+from ...runtime.retrieval import Retriever, as_retriever, asking
 from ...runtime.retrievers import FUNCTION_WORDS, words
 from ..base import READING_TOKENS, Case, Program
 from ..steps import Steps, Task, Wave
@@ -116,7 +115,7 @@ class Library:
         own = [self.find(query) for query in queries]
         if self.retriever is None or not queries:
             return own
-        replies = yield Wave("search", [Task(_asking(self.retriever, q)) for q in queries])
+        replies = yield Wave("search", [Task(asking(self.retriever, q, PASSAGES)) for q in queries])
         return [[*mine, *self._read(reply)] for mine, reply in zip(own, replies, strict=True)]
 
     def opening(self) -> Steps[Notes]:
@@ -161,15 +160,3 @@ def short(text: str) -> str:
 
 def _snippets(document: Document, size: int) -> list[Snippet]:
     return [Snippet(s.text, document.date) for s in chunk(document.text, max_chars=size)]
-
-
-def _asking(retriever: Retriever, query: str) -> Callable[[], Any]:
-    def run() -> Any:
-        try:
-            return retriever(query, PASSAGES)
-        except RefereeError:
-            raise
-        except Exception as error:
-            raise BackboneError(f"{type(error).__name__}: {error}") from error
-
-    return run

@@ -35,9 +35,9 @@ from ..assessment import SAMPLING
 from ..base import READING_TOKENS, Case, Program
 from ..clusters import cluster_answers
 from ..outcomes import from_single_answer, without_answer
-from ..reading import SHORT_ANSWER, read_answer, stating
+from ..reading import SHORT_ANSWER, read_answer, stating, taken_logprobs
 from ..steps import Call, Reply, Steps, Wave
-from .logprobs import ASKED, as_nats, mean_entropy, taken_logprobs
+from .logprobs import ASKED, as_nats, mean_entropy
 from .paths import Fact, Path, merged, reasoning_paths
 from .replies import with_text
 

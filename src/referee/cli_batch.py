@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import click
 
 from referee.cli_options import (
+    CONCURRENCY,
     cached,
     connected,
     exit_code,
@@ -20,8 +21,6 @@ from referee.cli_options import (
     run_options,
 )
 from referee.cli_programs import PROGRAMS, built, program_option
-
-CONCURRENCY = 16
 
 
 @click.command()

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from referee.cli_options import (
+    CONCURRENCY,
     cached,
     connected,
     exit_code,
@@ -21,7 +22,6 @@ from referee.cli_options import (
 )
 from referee.cli_programs import checked, several
 
-CONCURRENCY = 16
 FORMATS = ("table", "markdown", "csv", "json")
 
 

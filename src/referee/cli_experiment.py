@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from referee.cli_options import (
+    CONCURRENCY,
     cached,
     connected,
     exit_code,
@@ -17,8 +18,6 @@ from referee.cli_options import (
     rows_options,
     run_options,
 )
-
-CONCURRENCY = 16
 
 
 @click.command()

@@ -13,6 +13,7 @@ from referee.errors import InputError
 
 F = TypeVar("F", bound=Callable[..., Any])
 METRICS = ("em", "fact_recall")
+CONCURRENCY = 16  # requests in flight of a run over many rows, unless it says otherwise
 
 _ONE_LM = (
     click.option(

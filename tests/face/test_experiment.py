@@ -6,9 +6,8 @@ from statistics import mean
 from xml.etree import ElementTree
 
 import pytest
-from runs import lines_of, served, write_rows
+from runs import lines_of, run, served, write_rows
 
-from referee import cli
 from referee.data.labelled import labelled
 from referee.data.longfact import DOMAINS
 from referee.errors import InputError
@@ -124,17 +123,6 @@ def data_for(name, folder):
     return (
         short_rows(folder / "s.jsonl") if needs == "answers" else long_rows(folder / "l.jsonl"),
     )
-
-
-def run(capsys, *args):
-    """Exit code, stdout and stderr of the command line, in this process."""
-    try:
-        code = cli.main(list(args))
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    assert "Traceback" not in out + err
-    return code or 0, out, err
 
 
 def at(server, **more):

@@ -6,10 +6,9 @@ import dspy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from runs import rows
+from runs import rows, run
 
 import referee
-from referee import cli
 from referee.api import as_program
 from referee.errors import InputError
 from referee.evaluation import evaluate
@@ -30,16 +29,6 @@ VARIANTS = {
     "arbgraph:no-rejection": (ArbGraph, "no rejection", "arbgraph:no-rejection"),
     "arbgraph:no-gating": (ArbGraph, "no gating", "arbgraph:no-gating"),
 }
-
-
-def run(capsys, *args):
-    try:
-        code = cli.main(list(args))
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    assert "Traceback" not in out + err
-    return code or 0, out, err
 
 
 @pytest.fixture

@@ -3,8 +3,9 @@ import warnings
 from pathlib import Path
 
 import pytest
+from runs import run
 
-from referee import cli, cli_tune
+from referee import cli_tune
 from referee.optimizers import RuleMatrix
 from referee.runtime.fake_server import FakeServer, Fault
 
@@ -13,16 +14,6 @@ with warnings.catch_warnings():
     import matplotlib
 
 matplotlib.use("agg")
-
-
-def run(capsys, *args):
-    try:
-        code = cli.main(list(args))
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    assert "Traceback" not in out + err
-    return code or 0, out, err
 
 
 def answered(request):

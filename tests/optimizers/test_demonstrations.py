@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from referee.optimizers.demonstrations import ROOM, SHORT, Demonstration, choose, demonstration
 from referee.runtime.passages import estimate_tokens
 from referee.signatures import AnswerFromDocument, CompareAnswers, JudgeFromKnowledge, OpenConflict
+from referee.signatures.baselines_short import AnswerWithRationale
 
 FILLER = "Nothing of interest happened that day. " * 200
 
@@ -29,6 +30,23 @@ def test_a_long_document_is_cut_around_the_answer():
     found = made(FILLER + "The seat of Tesla is Austin. " + FILLER)
     assert "Austin" in found.values["document"]
     assert found.tokens <= SHORT
+
+
+def test_a_long_reply_does_not_keep_a_long_document_whole():
+    """A rationale fills a demonstration: uncut documents would bar it from any prompt."""
+    said = {
+        "rationale": "Report 3 says that the seat of Tesla is Austin. " * 20,
+        "answer": "Austin",
+    }
+    given_ = {"documents": FILLER + "The seat of Tesla is Austin. " + FILLER, "question": "Where?"}
+    found = demonstration(0, AnswerWithRationale, given_, said)
+    assert "Austin" in found.values["documents"]
+    assert found.values["rationale"] == said["rationale"]
+    assert choose([found], 1) == [found]
+    some = {**given_, "documents": "The seat of Tesla is Austin. " * 30}
+    assert (
+        demonstration(0, AnswerWithRationale, some, said).values["documents"] == some["documents"]
+    )
 
 
 def test_a_demonstration_that_lost_its_answer_is_none():

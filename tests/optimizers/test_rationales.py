@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import referee
 from referee.errors import InputError
 from referee.optimizers import Rationales, compile_program
-from referee.optimizers.rationales import names_answer
+from referee.optimizers.rationales import concise, names_answer
 from referee.programs import PROGRAMS
 from referee.programs.baselines.instructrag import InstructRAG
 from referee.runtime import Budget
@@ -84,6 +84,19 @@ def test_a_spent_budget_ends_it(make_lm, examples):
     result = compiled(lm, examples, budget=Budget(requests=2))
     assert len(lm.engine.requests) == 2
     assert not result.complete
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Report 2 says two. Report 2 says two. Report 2 sa", "Report 2 says two."),
+        ("One. Two.\n\nThree. Four.", "One. Two. Three."),
+        ("Report 2 says two", "Report 2 says two"),
+        ("", ""),
+    ],
+)
+def test_a_rationale_is_whole_and_says_nothing_twice(said, kept):
+    assert concise(said) == kept
 
 
 def test_equal_seeds_give_equal_demonstrations(make_lm, examples):
