@@ -11,6 +11,7 @@ from ..errors import InputError
 from .checks import Floats, as_count, as_floats, same_length
 
 _BLOCK = 1_000_000  # drawn indices held in memory at once
+_FEW = 50  # items per distinct value from which on counts are drawn instead of items
 _TIE = 1e-12
 
 
@@ -127,6 +128,11 @@ def _resampled_means(values: Floats, seed: int, resamples: int) -> Floats:
     if as_count("resamples", resamples) < 1:
         raise InputError("resamples is 0: pass at least 1, better 1,000 or more.")
     rng, n = np.random.default_rng(as_count("seed", seed)), len(values)
+    distinct, counts = np.unique(values, return_counts=True)
+    if len(distinct) * _FEW < n:
+        # To draw n items is to draw how many have each value: the same law, and no draw per item.
+        means: Floats = rng.multinomial(n, counts / n, size=resamples) @ distinct / n
+        return means
     rows = max(1, _BLOCK // n)
     return np.concatenate(
         [

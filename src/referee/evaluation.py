@@ -151,10 +151,10 @@ def evaluate(
         bound([model, *knowledge.lms, *pinned], concurrency)
         (before or _silent)(plan(equipped, chosen.rows, run))
         with long_run(model, budget) as meter:
-            work = _Work(run, knowledge, chosen.rows, meter, concurrency)
+            work = _Work(run, knowledge, chosen.rows, meter, concurrency, scorer)
             for name, each in equipped.items():
                 work.ask(name, each, progress or _silent)
-            scored = {name: work.scored(name, scorer) for name in equipped}
+            scored = {name: work.scored(name) for name in equipped}
     return Evaluation(
         data=chosen.name,
         lm=display_name(model),
@@ -178,6 +178,8 @@ class _Work:
     rows: Sequence[Row]
     meter: Meter
     concurrency: int
+    scorer: Scorer
+    known: dict[tuple[str, str], Scored] = field(default_factory=dict)  # by program and row
 
     def ask(self, name: str, program: Program, progress: Callable[[Progress], None]) -> None:
         """Ask all rows that are not finished, and write each record as it comes."""
@@ -185,6 +187,7 @@ class _Work:
         waiting = [row for row in self.rows if not journal.final(row.id)]
         before = len(self.rows) - len(waiting)
         failed, date = 0, self.run.asked["date"]
+        by_id = {row.id: row for row in waiting}
         tasks = (
             Task(row.id, row.question, self.knowledge.documents(program, row), row.date or date)
             for row in waiting
@@ -192,18 +195,23 @@ class _Work:
         records = answer_all(program, tasks, self.meter, self.concurrency)
         for done, record in enumerate(records, start=before + 1):
             journal.append(record)
+            if self.scorer is score:
+                # It asks nobody: done while other rows wait for the model, it takes no time.
+                self.known[name, record["id"]] = _scored(by_id[record["id"]], record, score)
             failed += record["status"] not in ("ok", "abstained")
             told = Progress(name, done, before, len(self.rows), failed, self.meter.usage())
             progress(told)
         journal.tidy()
 
-    def scored(self, name: str, scorer: Scorer) -> list[Scored]:
+    def scored(self, name: str) -> list[Scored]:
         """Scores of the rows that have a record, in the order of the data."""
         journal = self.run.journal(name)
-        found = ((row, record) for row in self.rows if (record := journal.get(row.id)))
+        late = (row for row in self.rows if (name, row.id) not in self.known)
+        found = ((row, record) for row in late if (record := journal.get(row.id)))
         width = rows_in_flight(self.concurrency)
-        by_id = {s.id: s for s in in_window(found, lambda pair: _scored(*pair, scorer), width)}
-        return [by_id[row.id] for row in self.rows if row.id in by_id]
+        for each in in_window(found, lambda pair: _scored(*pair, self.scorer), width):
+            self.known[name, each.id] = each
+        return [s for row in self.rows if (s := self.known.get((name, row.id)))]
 
 
 def _scored(row: Row, record: Record, scorer: Scorer) -> Scored:

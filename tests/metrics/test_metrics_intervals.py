@@ -52,6 +52,17 @@ def test_interval_has_named_ends():
     assert interval.low < 0.75 < interval.high
 
 
+def test_many_equal_scores_are_drawn_by_count_with_the_same_law():
+    few = [0.0] * 300 + [0.5] * 100 + [1.0] * 600
+    apart = [v + 1e-9 * i for i, v in enumerate(few)]  # all distinct: drawn item by item
+    drawn, by_item = bootstrap_interval(few), bootstrap_interval(apart)
+    assert drawn == pytest.approx(by_item, abs=2e-3)
+    assert drawn == bootstrap_interval(few)
+    assert drawn != bootstrap_interval(few, seed=1)
+    gain = [1.0] * 60 + [0.0] * 240
+    assert paired_bootstrap(gain, [0.0] * 300).p_value == pytest.approx(1 / 10_001)
+
+
 def test_paired_bootstrap_sees_a_steady_gain_that_unpaired_scores_hide():
     rng = np.random.default_rng(1)
     b = rng.uniform(0, 1, size=60)
