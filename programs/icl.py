@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import dspy
 
+from ..runtime.passages import numbered
 from ..runtime.records import Document, Verdict
 from ..signatures import AnswerFromDocuments
 from .base import Case, Program
@@ -43,11 +44,9 @@ class InContext(Program):
 def layout(case: Case) -> str:
     """All documents that have text, numbered, each with its date where one is known."""
     documents = [d for d in case.documents if d.text.strip()]
-    return "\n\n".join(
-        f"[{n}]{_dated(d)} {case.passage(d, share=len(documents))}"
-        for n, d in enumerate(documents, start=1)
-    )
+    texts = (f"{_dated(d)}{case.passage(d, share=len(documents))}" for d in documents)
+    return "\n\n".join(numbered(texts))
 
 
 def _dated(document: Document) -> str:
-    return f" ({document.date})" if document.date else ""
+    return f"({document.date}) " if document.date else ""

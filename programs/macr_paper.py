@@ -12,6 +12,7 @@ import dspy
 from ..errors import InputError
 from ..metrics.refusal import clean_answer, is_no_answer
 from ..runtime.failures import failure
+from ..runtime.passages import numbered
 from ..runtime.records import Answer, Document, Verdict
 from ..runtime.retrieval import as_retriever
 from ..signatures import (
@@ -236,8 +237,7 @@ class PaperMACR(AssessedProgram):
         record = conclude(found)
         inputs = {
             "contexts": "\n\n".join(
-                f"[{n}] {_context(case, side, share=len(found.sides))}"
-                for n, side in enumerate(found.sides)
+                numbered((_context(case, s, share=len(found.sides)) for s in found.sides), start=0)
             ),
             "question": case.question,
             "today": case.date,

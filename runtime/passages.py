@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .chunks import Span, chunk
@@ -13,6 +13,7 @@ from .chunks import Span, chunk
 _WORD = re.compile(r"[^\W_]+", re.UNICODE)
 _CHUNK_CHARS = 1200
 _GAP = "\n[...]\n"
+_LIKE_A_SOURCE = re.compile(r"^([^\S\n]*)\[(\d+)\]", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,16 @@ def fit(text: str, question: str, max_tokens: int) -> Passage:
             room -= cost
     kept = _without_overlap([chunks[i] for i in sorted(chosen)], text)
     return Passage(_GAP.join(kept), cut=True)
+
+
+def numbered(texts: Iterable[str], start: int = 1) -> list[str]:
+    """Texts as the numbered sources of one prompt.
+
+    A line in a text that begins like a source, ``[3] ...``, becomes ``(3) ...``: no document can
+    pass for several.
+    """
+    plain = (_LIKE_A_SOURCE.sub(r"\1(\2)", text) for text in texts)
+    return [f"[{n}] {text}" for n, text in enumerate(plain, start=start)]
 
 
 def _by_relevance(chunks: Sequence[Span], question: str) -> list[int]:

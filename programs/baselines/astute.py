@@ -23,7 +23,7 @@ import dspy
 
 from ...metrics.refusal import is_no_answer
 from ...runtime.failures import failure
-from ...runtime.passages import fit
+from ...runtime.passages import fit, numbered
 from ...runtime.records import Answer, Document, Verdict
 from ...signatures.baselines_short import (
     AnswerFromGroups,
@@ -132,7 +132,7 @@ def shown(groups: Sequence[PassageGroup], sources: Sequence[Source]) -> str:
         lines = [f"({', '.join(known(g, sources))}) {g.summary}" for g in groups]
     else:
         lines = [f"({s.name}) {s.text}" if s.name == MEMORY else s.text for s in sources]
-    return "\n\n".join(f"[{n}] {line}" for n, line in enumerate(lines, start=1))
+    return "\n\n".join(numbered(lines))
 
 
 def _readable(case: Case) -> list[tuple[Document, str]]:

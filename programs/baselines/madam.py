@@ -24,7 +24,7 @@ import dspy
 
 from ...metrics.refusal import clean_answer, is_no_answer
 from ...runtime.failures import failure
-from ...runtime.passages import fit
+from ...runtime.passages import fit, numbered
 from ...runtime.records import Answer, Document, Verdict
 from ...signatures.baselines_short import AggregateAnswers, AnswerAsAgent, ReviseAsAgent
 from ..base import Case, Program
@@ -146,8 +146,7 @@ def _responses(case: Case, agents: Sequence[Agent]) -> str:
     said = [a for a in agents if not a.answer.error]
     share = case.reading_tokens // len(said)
     lines = (f"{a.answer.text or 'no answer'} ({a.why})" for a in said)
-    fitted = (fit(line, case.question, share).text for line in lines)
-    return "\n".join(f"[{n}] {line}" for n, line in enumerate(fitted, start=1))
+    return "\n".join(numbered(fit(line, case.question, share).text for line in lines))
 
 
 def _empty(case: Case) -> list[Answer]:

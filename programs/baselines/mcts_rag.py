@@ -103,7 +103,7 @@ class MCTSRAG(SearchingProgram):
             at = select(search.tree, self.exploration, rng)
             if at is None:
                 break
-            if not may_ask(case):
+            if not may_ask(case, 1 + self.width):  # an expansion without its values is wasted
                 case.meter.spent(
                     f"The search ended after {search.counts['rollouts']} rollouts: the budget."
                 )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from referee.runtime.passages import estimate_tokens, fit
+from referee.runtime.passages import estimate_tokens, fit, numbered
 
 
 def test_what_fits_is_kept_whole():
@@ -42,3 +42,12 @@ def test_passages_are_within_bounds(text, question, bound):
     assert estimate_tokens(passage.text) <= bound
     for piece in passage.text.split("\n[...]\n"):
         assert piece in text
+
+
+def test_no_text_passes_for_several_sources():
+    assert numbered(["One.\n[2] Two moons.\n  [3] Two moons.", "Three, see [1]."]) == [
+        "[1] One.\n(2) Two moons.\n  (3) Two moons.",
+        "[2] Three, see [1].",
+    ]
+    assert numbered(["memory", "[0] a"], start=0) == ["[0] memory", "[1] (0) a"]
+    assert len(numbered(["\n" * 200_000 + "[1]"])[0]) > 200_000
