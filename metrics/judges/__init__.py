@@ -15,7 +15,7 @@ judge is right is measured by `benchmarks/judges.py`.
 from .base import PER_REQUEST, Judge
 from .items import EntailmentJudge, FactJudge
 from .relations import RelationJudge
-from .response import FactLister, ResponseJudge
+from .response import FactLister, RecallJudge, ResponseJudge
 
 __all__ = [
     "PER_REQUEST",
@@ -23,6 +23,7 @@ __all__ = [
     "FactJudge",
     "FactLister",
     "Judge",
+    "RecallJudge",
     "RelationJudge",
     "ResponseJudge",
 ]

@@ -13,7 +13,7 @@ from ...runtime.documents import as_documents
 from ...runtime.meter import Budget
 from ...signatures.judges import ListFacts
 from ..label_diagnostics import label_diagnostics
-from ..long_form import information_density
+from ..long_form import fact_recall, information_density
 from ..tokens import count_tokens
 from .asking import bare, batches
 from .base import PER_REQUEST, Ask, Judge, Rounds, as_per_request, as_text, as_texts, together
@@ -77,6 +77,81 @@ class FactLister(Judge):
         return {
             "facts": tuple(once.values()),
             "unread": sum(isinstance(r, Exception) for r in replies),
+        }
+
+
+class RecallJudge(Judge):
+    """Fact recall and information density alone: ``judge(response=..., facts=[...])``.
+
+    What `ResponseJudge` finds of these two, without its requests about documents.
+
+    Args:
+        lister: Splits the response into facts.
+        finder: Says which gold facts the response states.
+    """
+
+    def __init__(
+        self, *, lister: FactLister | None = None, finder: FactJudge | None = None
+    ) -> None:
+        super().__init__()
+        self.lister = lister or FactLister()
+        self.finder = finder or FactJudge()
+
+    def forward(
+        self,
+        response: str,
+        facts: Sequence[str],
+        question: str = "",
+        budget: Budget | None = None,
+    ) -> dspy.Prediction:
+        """Measure one response.
+
+        Args:
+            response: What is measured; a blank one states no fact.
+            facts: The gold facts.
+            question: What was asked.
+            budget: Bounds on what this call may cost.
+
+        Returns:
+            A Prediction with ``measures`` (``fact_recall`` over the facts that were judged, None
+            without any; ``information_density``, None when a passage of the response is unread),
+            ``claims``, ``stated`` (one flag a fact, None unscored), ``unread``, ``notes`` and
+            ``usage``. One round of requests.
+
+        Raises:
+            InputError: An argument is wrong.
+        """
+        return self.run(self.rounds(response, facts, question), budget)
+
+    async def aforward(
+        self,
+        response: str,
+        facts: Sequence[str],
+        question: str = "",
+        budget: Budget | None = None,
+    ) -> dspy.Prediction:
+        """The twin of `forward` for coroutines."""
+        return await self.arun(self.rounds(response, facts, question), budget)
+
+    def rounds(
+        self, response: str, facts: Sequence[str], question: str = ""
+    ) -> Rounds[dict[str, Any]]:
+        """The core: one round, then the fields of the Prediction."""
+        listed, found = yield from together(
+            self.lister.rounds(response, question), self.finder.rounds(response, facts)
+        )
+        claims, unread, stated = listed["facts"], listed["unread"], found["stated"]
+        measures = {
+            "fact_recall": fact_recall([s for s in stated if s is not None]),
+            "information_density": None
+            if listed["unread"]
+            else information_density(len(claims), count_tokens(response)),
+        }
+        return {
+            "measures": measures,
+            "stated": stated,
+            "claims": claims,
+            "unread": listed["unread"],
         }
 
 
@@ -183,7 +258,7 @@ class ResponseJudge(Judge):
             "facts_by_documents": by_documents["relations"][len(own) :],
         }
         diagnosis = label_diagnostics(*labels.values())
-        density = None if unread else information_density(len(own), count_tokens(response))
+        density = _density(own, unread, response)
         return {
             "measures": {**diagnosis.measures, "information_density": density},
             "claims": tuple(own),
@@ -200,3 +275,8 @@ class ResponseJudge(Judge):
             return as_texts("facts and claims", given), 0
         listed = yield from self.lister.rounds(text, question)
         return listed["facts"], listed["unread"]
+
+
+def _density(claims: Sequence[str], unread: int, response: str) -> float | None:
+    """Claims per 1,000 tokens; unknown while some of the response is unread."""
+    return None if unread else information_density(len(claims), count_tokens(response))

@@ -174,7 +174,8 @@ def _claimed(folder: Path, name: str) -> Path:
 
 def _scorer(chosen: Experiment, judge: dspy.BaseLM | None) -> Scorer:
     """Scores of the experiment's measures alone: the others would be compared in vain."""
-    base = judged(judge) if judge is not None else _by_words
+    grounding = not set(chosen.measures) <= {"fact_recall", "information_density"}
+    base = judged(judge, grounding) if judge is not None else _by_words
 
     def scorer(row: Row, record: Mapping[str, Any]) -> Scores:
         found = base(row, record)

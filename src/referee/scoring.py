@@ -9,7 +9,7 @@ import dspy
 
 from referee.data import Row
 from referee.metrics import containment, exact_match, rouge_l
-from referee.metrics.judges import ResponseJudge
+from referee.metrics.judges import RecallJudge, ResponseJudge
 from referee.programs.vote import ranked_clusters
 from referee.runtime.records import Answer, Document
 
@@ -68,27 +68,29 @@ def score_long(row: Row, result: Mapping[str, Any]) -> Scores:
     return {"containment": found, "fact_recall": None}
 
 
-def judged(lm: dspy.BaseLM) -> Scorer:
+def judged(lm: dspy.BaseLM, grounding: bool = True) -> Scorer:
     """A scorer that adds what a judge finds in long answers: ArbGraph's Tables 1 and 2.
 
     Args:
         lm: The judge's language model; better not the one under test.
+        grounding: Whether claims and facts are also looked up in every document, which takes most
+            of the requests.
 
     Returns:
         `score`, and for a long answer of a row with gold facts the measures of `ResponseJudge`
-        (``fact_recall``, ``information_density``, ``faithfulness``, ``hallucination``, ...), None
-        where the judge failed.
+        (``fact_recall``, ``information_density``, ``faithfulness``, ``hallucination``, ...), or of
+        `RecallJudge` (the first two) without grounding; None where the judge failed.
     """
-    judge = ResponseJudge()
+    judge = ResponseJudge() if grounding else RecallJudge()
     judge.set_lm(lm)
 
     def scorer(row: Row, record: Mapping[str, Any]) -> Scores:
         found, result = score(row, record), record["result"]
         if "text" not in result or not row.facts:
             return found
-        texts = [d["text"] for d in result["documents"]]
+        given = {"documents": [d["text"] for d in result["documents"]]} if grounding else {}
         verdict = judge(
-            response=result["text"], documents=texts, question=row.question, facts=list(row.facts)
+            response=result["text"], question=row.question, facts=list(row.facts), **given
         )
         return {**found, **verdict.measures}
 

@@ -473,6 +473,17 @@ def test_a_judge_measures_the_second_table(server, tmp_path):
     assert "lower is better" in svg
 
 
+def test_a_judge_of_recall_and_density_is_not_asked_about_documents(server, tmp_path):
+    data = (long_rows(tmp_path / "l.jsonl"),)
+    with FakeServer(judge) as other:
+        given = {"judge": served(other, "openai/judge"), "out": tmp_path / "o", "data": data}
+        result = run_experiment("arbgraph-table-1", limit=1, **given, **at(server))
+        # One round an answer: its facts, and which gold facts it states.
+        assert 0 < len(other.requests) <= 2 * len(result.arms)
+        assert not any('"label"' in r.prompt for r in other.requests)
+    assert {c.measure for c in result.cells} == {"fact_recall", "information_density"}
+
+
 def test_bundled_cases_have_one_right_claim_each():
     cases = labelled("arbitration").rows
     assert len(cases) >= 12

@@ -12,6 +12,7 @@ from referee.metrics.judges import (
     EntailmentJudge,
     FactJudge,
     FactLister,
+    RecallJudge,
     RelationJudge,
     ResponseJudge,
 )
@@ -365,6 +366,41 @@ def test_a_response_is_measured_in_two_rounds():
     }
     assert (judged.unscored, judged.unread) == (0, 0)
     assert len(requests) == 5  # list; facts, gold, two documents
+
+
+def test_recall_and_density_alone_take_one_round():
+    whole, _ = ask(ResponseJudge(), referee_script, response=RESPONSE, facts=GOLD)
+    judged, requests = ask(RecallJudge(), referee_script, response=RESPONSE, facts=GOLD)
+    assert judged.measures == {
+        name: whole.measures[name] for name in ("fact_recall", "information_density")
+    }
+    assert (judged.claims, judged.stated) == (whole.claims, whole.stated)
+    assert len(requests) == 2  # list; facts
+    with dspy.context(lm=scripted_lm(referee_script)):
+        twin = asyncio.run(RecallJudge().acall(response=RESPONSE, facts=GOLD))
+    assert twin.measures == judged.measures
+
+
+def test_what_one_half_of_recall_and_density_lacks_the_other_keeps():
+    def unread(request):
+        if "Passage:" in prompt_of(request):
+            raise RuntimeError("gone")
+        return referee_script(request)
+
+    def unjudged(request):
+        if "Passage:" not in prompt_of(request):
+            raise RuntimeError("gone")
+        return referee_script(request)
+
+    judged, _ = ask(RecallJudge(), unread, response=RESPONSE, facts=GOLD)
+    assert judged.measures == {"fact_recall": 0.5, "information_density": None}
+    judged, _ = ask(RecallJudge(), unjudged, response=RESPONSE, facts=GOLD)
+    assert judged.stated == (None, None)
+    assert judged.measures["fact_recall"] is None
+    assert judged.measures["information_density"] > 0
+    blank, requests = ask(RecallJudge(), in_order([]), response=" ", facts=GOLD)
+    assert blank.measures == {"fact_recall": 0.0, "information_density": None}
+    assert requests == []
 
 
 def test_given_claims_are_not_listed_and_async_measures_alike():
