@@ -143,16 +143,9 @@ class RecallJudge(Judge):
         claims, unread, stated = listed["facts"], listed["unread"], found["stated"]
         measures = {
             "fact_recall": fact_recall([s for s in stated if s is not None]),
-            "information_density": None
-            if listed["unread"]
-            else information_density(len(claims), count_tokens(response)),
+            "information_density": _density(claims, unread, response),
         }
-        return {
-            "measures": measures,
-            "stated": stated,
-            "claims": claims,
-            "unread": listed["unread"],
-        }
+        return {"measures": measures, "stated": stated, "claims": claims, "unread": unread}
 
 
 class ResponseJudge(Judge):
