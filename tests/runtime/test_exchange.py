@@ -45,14 +45,22 @@ def test_requests_tokens_and_answers(ask):
 
 
 def test_equal_requests_in_flight_are_asked_once(ask):
+    started = []
+
     def slow(_):
-        time.sleep(0.05)
+        while len(started) < 5:  # a late thread would ask after the reply has come
+            time.sleep(0.01)
+        time.sleep(0.2)
         return "once"
+
+    def late():
+        started.append(True)
+        return ask(question="same")
 
     lm = scripted_lm(slow)
     meter, stack = under(lm)
     with stack, metered(meter):
-        results = fan_out([partial(ask, question="same")] * 5)
+        results = fan_out([late] * 5)
     assert [r.answer for r in results] == ["once"] * 5
     assert len(lm.engine.requests) == 1
     assert (meter.usage().requests, meter.usage().cached) == (1, 4)
