@@ -93,13 +93,16 @@ class CompactAdapter(dspy.Adapter):
         plain = _plain_field(signature)
         if plain:
             return {plain: _unwrapped(_FENCE.sub(r"\1", text).strip(), plain)}
-        found = _object(text, signature)
+        try:
+            found = _object(text, signature)
+        except (RecursionError, MemoryError) as error:
+            raise self._unreadable(signature, completion, "the whole reply", {}) from error
         fields: dict[str, Any] = {}
         for name, field in signature.output_fields.items():
             if name in found:
                 try:
                     fields[name] = _coerce(found[name], field.annotation)
-                except (ValueError, TypeError) as error:
+                except (ValueError, TypeError, RecursionError, MemoryError) as error:
                     raise self._unreadable(signature, completion, name, fields) from error
         fields = apply_output_field_defaults(signature, fields)
         missing = signature.output_fields.keys() - fields.keys()

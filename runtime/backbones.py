@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -79,8 +80,14 @@ def connect(
 
 
 def _fallback(text: str, **options: Any) -> dspy.LM:
-    model, _, api_base = text.partition("@")
-    return connect(model, api_base=api_base or None, **options)
+    model, api_base = with_address(text)
+    return connect(model, api_base=api_base, **options)
+
+
+def with_address(text: str) -> tuple[str, str | None]:
+    """Model string and address of ``MODEL[@URL]``; a model's own name may hold an @."""
+    model, _, rest = text.partition("@http")
+    return model, f"http{rest}" if rest else None
 
 
 def is_embedded(model: str) -> bool:
@@ -97,6 +104,11 @@ def display_name(lm: dspy.BaseLM) -> str:
 
 
 def _remote(model: str, api_base: str | None, options: dict[str, Any]) -> dspy.LM:
+    if "://" in model:
+        raise InputError(
+            "The model string holds an address: give it as --api-base, or as MODEL@http://... "
+            "where an option takes that."
+        )
     provider, _, rest = model.partition("/")
     if not rest:
         from .weights import available
@@ -123,11 +135,21 @@ def _with_path(api_base: str) -> str:
         known = False
     if not known:
         raise InputError(
-            f"--api-base is {api_base!r}: give an address like http://127.0.0.1:8000/v1."
+            f"--api-base is {without_password(api_base)!r}: give an address like "
+            "http://127.0.0.1:8000/v1."
+        )
+    if parts.query or parts.fragment:
+        raise InputError(
+            "--api-base holds a query: give the address alone, and a key as OPENAI_API_KEY."
         )
     if parts.username or parts.password:
         raise InputError("--api-base holds a password: give it as OPENAI_API_KEY instead.")
     return api_base.rstrip("/") + ("" if parts.path.strip("/") else "/v1")
+
+
+def without_password(text: str) -> str:
+    """An address as an error may show it."""
+    return re.sub(r"[^/@\s]+@", "...@", text)
 
 
 def _key_for(provider: str) -> str:

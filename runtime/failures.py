@@ -42,7 +42,7 @@ def failure(error: Exception) -> tuple[FailureStatus, str]:
     if isinstance(error, BudgetExceeded):
         return "budget", str(error)
     if isinstance(error, dspy.AdapterParseError):
-        shown = _short(str(getattr(error, "lm_response", "")), 80)
+        shown = _short(redacted(str(getattr(error, "lm_response", ""))), 80)
         return "parse_error", f"The reply could not be read: {shown!r}."
     return "provider_error", f"{_hint(error)} ({redacted(str(error))})"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
@@ -139,6 +140,8 @@ def _task(line: bytes, number: int, date: str, seen: Seen) -> Task:
     try:
         found = _object(line)
         row_id = _id(found)
+        if re.fullmatch(r"line \d+", row_id) and row_id != place:
+            raise InputError(f"has the id {row_id!r}, the name of another line: give it another.")
     except InputError as error:
         return Task(place, error=f"Line {number} {error}")
     first = seen.first(row_id, number)

@@ -180,7 +180,10 @@ def connected(options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
             progress=progress,
             **settings,
         )
-        lms = {role: connect(m, progress=progress, **settings) for role, m in _roles(options)}
+        lms = {
+            role: connect(model, api_base=address, progress=progress, **settings)
+            for role, (model, address) in _roles(options)
+        }
     return lm, lms
 
 
@@ -188,9 +191,11 @@ def other_lm(options: dict[str, Any], name: str) -> Any:
     """The language model that an option names as ``MODEL[@URL]``; None when it is not given."""
     if not options.get(name):
         return None
-    model, _, address = options[name].partition("@")
+    from referee.runtime.backbones import with_address
+
+    model, address = with_address(options[name])
     alone = {"concurrency": options["concurrency"]}
-    return connected({"lm": model, "api_base": address or None, **alone})[0]
+    return connected({"lm": model, "api_base": address, **alone})[0]
 
 
 @contextmanager
@@ -206,12 +211,15 @@ def cached(options: dict[str, Any]) -> Iterator[None]:
         yield
 
 
-def _roles(options: dict[str, Any]) -> list[tuple[str, str]]:
+def _roles(options: dict[str, Any]) -> list[tuple[str, tuple[str, str | None]]]:
+    from referee.runtime.backbones import with_address, without_password
+
     pairs = [text.partition("=") for text in options.get("roles") or ()]
     for role, sign, model in pairs:
         if not (role and sign and model):
-            raise click.UsageError(f"--role is {role + sign + model!r}: write ROLE=MODEL.")
-    return [(role, model) for role, _, model in pairs]
+            shown = without_password(role + sign + model)
+            raise click.UsageError(f"--role is {shown!r}: write ROLE=MODEL or ROLE=MODEL@URL.")
+    return [(role, with_address(model)) for role, _, model in pairs]
 
 
 def exit_code(statuses: Mapping[str, int]) -> int:

@@ -50,7 +50,7 @@ def checked(text: str, names: Sequence[str] = PROGRAMS) -> str:
     Raises:
         BadParameter: It is none; so options are refused while they are read.
     """
-    if not is_named(text) and not Path(text).is_dir():
+    if not is_named(text) and not (text and Path(text).is_dir()):
         raise click.BadParameter(
             f"{text!r} is neither a program ({', '.join(names)}) nor the folder of a compiled one."
         )

@@ -43,12 +43,18 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     question, documents = _asked(options)
     out = _writable(options["out"])
     report = answered(question, documents, options)
-    if out:
-        out.write_text(as_markdown(report), encoding="utf-8")
+    # Shown before it is written: it is paid for, and the disk may be full.
     if options["as_json"]:
         click.echo(json.dumps(report.record, ensure_ascii=False, indent=2))
     else:
         print_report(report)
+    if out:
+        try:
+            out.write_text(as_markdown(report), encoding="utf-8")
+        except OSError as error:
+            raise InputError(
+                f"--out {out} cannot be written ({error.strerror}); the report stands above."
+            ) from None
     ctx.exit(1 if report.status in ("provider_error", "parse_error") else 0)
 
 

@@ -17,7 +17,7 @@ import dspy
 from referee.api import as_lm
 from referee.asking import Programs, chosen_rows, named_programs, plan, settings_of
 from referee.data import Dataset, Row
-from referee.errors import InputError
+from referee.errors import BackboneError, InputError
 from referee.external import External, without_address
 from referee.programs import Program
 from referee.programs.base import as_of
@@ -152,8 +152,17 @@ def evaluate(
         (before or _silent)(plan(equipped, chosen.rows, run))
         with long_run(model, budget) as meter:
             work = _Work(run, knowledge, chosen.rows, meter, concurrency, scorer)
+            down: BackboneError | None = None
             for name, each in equipped.items():
-                work.ask(name, each, progress or _silent)
+                try:
+                    work.ask(name, each, progress or _silent)
+                    down = None
+                except BackboneError as error:
+                    # One program may ask what this model cannot do; two in a row: it is down.
+                    if down or len(equipped) == 1:
+                        raise
+                    down = error
+                    (before or _silent)(f"{name}: {error}")
             scored = {name: work.scored(name) for name in equipped}
     return Evaluation(
         data=chosen.name,
@@ -193,14 +202,18 @@ class _Work:
             for row in waiting
         )
         records = answer_all(program, tasks, self.meter, self.concurrency)
-        for done, record in enumerate(records, start=before + 1):
-            journal.append(record)
-            if self.scorer is score:
-                # It asks nobody: done while other rows wait for the model, it takes no time.
-                self.known[name, record["id"]] = _scored(by_id[record["id"]], record, score)
-            failed += record["status"] not in ("ok", "abstained")
-            told = Progress(name, done, before, len(self.rows), failed, self.meter.usage())
-            progress(told)
+        try:
+            for done, record in enumerate(records, start=before + 1):
+                journal.append(record)
+                if self.scorer is score:
+                    # It asks nobody: done while other rows wait for the model, it takes no time.
+                    self.known[name, record["id"]] = _scored(by_id[record["id"]], record, score)
+                failed += record["status"] not in ("ok", "abstained")
+                told = Progress(name, done, before, len(self.rows), failed, self.meter.usage())
+                progress(told)
+        except BackboneError:
+            journal.tidy()
+            raise
         journal.tidy()
 
     def scored(self, name: str) -> list[Scored]:

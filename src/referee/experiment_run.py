@@ -159,7 +159,9 @@ def _claimed(folder: Path, name: str) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            path.write_text(json.dumps(asked) + "\n", encoding="utf-8")
+            spare = path.with_suffix(".new")  # a full disk leaves no half a file
+            spare.write_text(json.dumps(asked) + "\n", encoding="utf-8")
+            spare.replace(path)
         before = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(

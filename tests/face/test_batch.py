@@ -213,3 +213,11 @@ def test_a_budget_bounds_the_whole_file_not_each_question():
     statuses = batch.to_function(lines, lambda _: None)
     assert len(lm.engine.requests) == 4
     assert statuses["ok"] <= 2
+
+
+def test_an_id_that_is_the_name_of_another_line_loses_no_line():
+    lines = [json.dumps(question(1, id="line 2")).encode(), b"{broken"]
+    found = list(tasks(lines, "2026-01-01", lambda _: False))
+    assert [t.id for t in found] == ["line 1", "line 2"]
+    assert "another line" in found[0].error
+    assert "not JSON" in found[1].error

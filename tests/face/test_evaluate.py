@@ -648,3 +648,28 @@ def test_only_conflicted_rows_on_request(capsys, server, tmp_path):
         _, out, _ = run(capsys, "evaluate", "direct", *args, *more)
         asked[more] = json.loads(out)["programs"][0]["rows"]
     assert asked == {(): 4, ("--conflicted",): 3}
+
+
+def test_a_program_that_this_model_cannot_run_does_not_stop_the_others(tmp_path):
+    def picky(request):
+        return Fault("status", 400) if "logprobs" in request.body else "two"
+
+    rows = [
+        {"id": f"r{n}", "question": f"How many moons has planet {n}?", "contexts": ["Two."],
+         "answers": ["two"]}
+        for n in range(12)
+    ]  # fmt: skip
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with FakeServer(picky) as server:
+        done = evaluate(
+            ["ckplug-answer", "icl"],
+            str(data),
+            lm=served(server),
+            concurrency=1,
+            out=tmp_path / "o",
+        )
+    assert [s.program for s in done.summaries] == ["ckplug-answer", "icl"]
+    assert len(done.scored["icl"]) == 12
+    assert {s.status for s in done.scored["icl"]} == {"ok"}
+    assert all(s.status == "provider_error" for s in done.scored["ckplug-answer"])

@@ -89,3 +89,18 @@ def test_what_is_embedded():
     assert not is_embedded("openai/gpt-4o")
     with pytest.raises(InputError):
         connect("missing/x.gguf")
+
+
+@pytest.mark.parametrize(
+    "model, api_base",
+    [
+        ("openai/m@http://user:hunter2@127.0.0.1:9", None),
+        ("openai/m", "http://127.0.0.1:9/v1?api_key=hunter2"),
+        ("openai/m", "htp://user:hunter2@127.0.0.1"),
+        ("openai/m", "http://user:hunter2@127.0.0.1:9"),
+    ],
+)
+def test_an_address_with_a_key_is_refused_without_showing_it(model, api_base):
+    with pytest.raises(InputError) as refused:
+        connect(model, api_base=api_base)
+    assert "hunter2" not in str(refused.value)
