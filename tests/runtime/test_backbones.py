@@ -92,7 +92,7 @@ def test_what_is_embedded():
 
 
 @pytest.mark.parametrize(
-    "model, api_base",
+    ("model", "api_base"),
     [
         ("openai/m@http://user:hunter2@127.0.0.1:9", None),
         ("openai/m", "http://127.0.0.1:9/v1?api_key=hunter2"),
