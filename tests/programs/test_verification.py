@@ -57,7 +57,7 @@ def test_what_a_reply_leaves_out_is_asked_once_more_in_halves():
 
     found, requests, meter = verified(forgetful, pairs=PAIRS[:8])
     # 1 of 8, then the other 7 in two requests
-    assert [len(pairs_in(r)) for r in requests] == [8, 4, 3]
+    assert sorted([len(pairs_in(r)) for r in requests]) == [3, 4, 8]  # halves run together
     assert set(found.values()) == {Verified("support", 0.9, "model")}
     assert len(found) == 3
     assert meter.notes == ("5 candidate pairs got no readable relation: no edge.",)
