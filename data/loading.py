@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..runtime.records import Document
 from . import benchdata, confiqa, conflictbank, longfact, mquake, ragchecker, ramdocs, rgb
 from .cards import Card, filled
 from .hub import Source, fetch, read_raw
@@ -117,7 +119,7 @@ def load(
 def _draw(
     opened: _Opened, limit: int | None, seed: int, contexts: int | None
 ) -> tuple[tuple[Row, ...], int]:
-    rows = (_dated(opened.convert(raw), opened.card) for raw in drawn(opened.raw, seed))
+    rows = (_dated(_valid(opened.convert(raw)), opened.card) for raw in drawn(opened.raw, seed))
     if contexts is None:
         return tuple(row.shuffled(seed) for row in islice(rows, limit)), 0
     kept: list[Row] = []
@@ -131,6 +133,16 @@ def _draw(
         else:
             kept.append(reduced.shuffled(seed))
     return tuple(kept), left_out
+
+
+def _valid(row: Row) -> Row:
+    """Refuse what no model and no file can take: half of a pair of surrogates."""
+    for name, value in dataclasses.asdict(row).items():
+        try:
+            json.dumps(value, ensure_ascii=False, default=Document.model_dump).encode()
+        except UnicodeEncodeError:
+            raise InputError(f"Row {row.id!r}, field {name!r} is not valid Unicode.") from None
+    return row
 
 
 def _dated(row: Row, card: Card) -> Row:

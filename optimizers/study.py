@@ -11,7 +11,7 @@ import json
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -195,7 +195,9 @@ def _held(path: Path) -> bool:
             pass
     except filelock.Timeout:
         return True
-    return False  # the file stays: a worker that starts may have made it and not locked it yet
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+    return False
 
 
 def _opened(storage: str | None) -> Any:

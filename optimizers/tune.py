@@ -126,8 +126,11 @@ class TuneThresholds(Teleprompter):  # type: ignore[misc,unused-ignore]
         meter = nested_meter(self.budget)
         rehearsal = Rehearsal(valset, self.metric.score, meter)
         variants = Variants(program, self.matrix)
-        with self._staged() as alone, usable(self._storage()):
-            with self._one_at_a_time():  # others wait for the replies of the first pass
+        with ExitStack() as present, self._staged(), usable(self._storage()):
+            # Others wait for the replies of the first pass. Who is alone buries running trials: so
+            # nobody may come, and begin one, between the look around and the burial.
+            with self._one_at_a_time():
+                alone = self._present(present)
                 study = Study(searched, pareto=self.pareto, seed=self.seed, storage=self._storage())
                 study.describe(self._of(program, valset, searched))
                 if alone and self.storage is None:
@@ -163,8 +166,8 @@ class TuneThresholds(Teleprompter):  # type: ignore[misc,unused-ignore]
         return f"sqlite:///{(Path(self.folder) / 'study.db').resolve().as_posix()}"
 
     @contextmanager
-    def _staged(self) -> Iterator[bool]:
-        """One reply cache for everything; no queue and no trace grows. Yields: no other worker."""
+    def _staged(self) -> Iterator[None]:
+        """One reply cache for everything; no queue and no trace grows."""
         with ExitStack() as stack:
             if self.folder is not None:
                 _made(Path(self.folder))
@@ -175,12 +178,11 @@ class TuneThresholds(Teleprompter):  # type: ignore[misc,unused-ignore]
                 stack.enter_context(caching(cache))
             stack.enter_context(queue_paused())
             stack.enter_context(dspy.context(trace=None, adapter=channel()))
-            if self.folder is None:
-                yield True
-                return
-            with self._one_at_a_time():
-                alone = stack.enter_context(working(Path(self.folder)))
-            yield alone
+            yield
+
+    def _present(self, stack: ExitStack) -> bool:
+        """Be a worker of the folder until the stack ends; whether it is the only one."""
+        return self.folder is None or stack.enter_context(working(Path(self.folder)))
 
     def _one_at_a_time(self) -> Any:
         if self.folder is None:

@@ -36,6 +36,7 @@ Weights = Literal["uniform", "likelihood"]
 
 SAMPLES = 8  # paper, §4.1
 SAMPLING = {"temperature": 0.8, "top_p": 0.95}  # ours: the paper says top-p sampling, no values
+_SAMPLE_CHARS = 1000  # a server may ignore max_tokens, and ROUGE-L is quadratic
 NEVER = 0.0  # ours: uncompiled, no uncertainty is below it, so memory is never trusted
 
 
@@ -367,7 +368,7 @@ class _Sample:
 
 
 def _sample(reply: Reply, weights: Weights) -> _Sample:
-    text = clean_answer(reply.answer)
+    text = clean_answer(reply.answer)[:_SAMPLE_CHARS]
     if weights == "uniform":
         return _Sample(text)
     tokens = taken_logprobs(reply)

@@ -12,6 +12,7 @@ import click
 from referee.cli_options import (
     CONCURRENCY,
     cached,
+    checked_folder,
     connected,
     exit_code,
     lm_options,
@@ -26,7 +27,12 @@ from referee.cli_programs import PROGRAMS, built, program_option
 @click.command()
 @click.argument("file", metavar="FILE")
 @program_option(PROGRAMS, "macr", "How to answer")
-@click.option("--out", metavar="DIR", help="Keep the answers here, and go on where a run ended.")
+@click.option(
+    "--out",
+    metavar="DIR",
+    callback=lambda _, __, value: checked_folder(value),
+    help="Keep the answers here, and go on where a run ended.",
+)
 @lm_options
 @rules_option
 @queue_option

@@ -72,7 +72,7 @@ def command(**options: Any) -> None:
     logging.getLogger("dspy").setLevel(logging.ERROR)
     with metered(Meter(parse_budget(options["budget"]))):
         result = _compile(options)
-        if result.before is None and result.complete:
+        if result.before is None and result.after is None:
             raise BackboneError("No example could be scored, so nothing was saved: see above why.")
         result.program.save_artifact(options["out"])
         _save_matrix(result, Path(options["out"]) / "matrix.json")

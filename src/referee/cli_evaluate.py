@@ -10,6 +10,7 @@ import click
 from referee.cli_options import (
     CONCURRENCY,
     cached,
+    checked_folder,
     connected,
     exit_code,
     judge_option,
@@ -40,7 +41,12 @@ FORMATS = ("table", "markdown", "csv", "json")
     "--conflicted", is_flag=True, help="Only rows with one right answer and some wrong one."
 )
 @judge_option
-@click.option("--out", metavar="DIR", help="Keep the records here, and go on where a run ended.")
+@click.option(
+    "--out",
+    metavar="DIR",
+    callback=lambda _, __, value: checked_folder(value),
+    help="Keep the records here, and go on where a run ended.",
+)
 @click.option(
     "--format",
     "form",

@@ -33,7 +33,11 @@ _LM = (
         help="Ask this one when --lm fails (MODEL or MODEL@URL).",
     ),
     click.option(
-        "--role", "roles", multiple=True, metavar="ROLE=MODEL", help="Another model for one role."
+        "--role",
+        "roles",
+        multiple=True,
+        metavar="ROLE=MODEL[@URL]",
+        help="Another model for one role.",
     ),
 )
 budget_option = click.option(
@@ -144,12 +148,15 @@ def folder_option(help: str) -> Callable[[F], F]:
         "--out",
         required=True,
         metavar="DIR",
-        callback=lambda _, __, value: _folder(value),
+        callback=lambda _, __, value: checked_folder(value),
         help=help,
     )
 
 
-def _folder(text: str) -> str:
+def checked_folder(text: str | None) -> str | None:
+    """Refuse a folder that cannot be one; None where an option is not given."""
+    if text is None:
+        return None
     if not text or (Path(text).exists() and not Path(text).is_dir()):
         raise click.BadParameter(f"{text!r} is no folder: give one, or a new name.")
     return text

@@ -124,7 +124,8 @@ def evaluate(
         only: Only rows that it accepts.
         scorer: Scores one row.
         progress: Called after each row.
-        before: Called with a sentence on what is going to be asked.
+        before: Called with a sentence on what is going to be asked, and on a program that was
+            stopped because all its rows failed at the provider.
 
     Returns:
         The evaluation.
@@ -154,15 +155,12 @@ def evaluate(
             work = _Work(run, knowledge, chosen.rows, meter, concurrency, scorer)
             down: BackboneError | None = None
             for name, each in equipped.items():
-                try:
-                    work.ask(name, each, progress or _silent)
-                    down = None
-                except BackboneError as error:
-                    # One program may ask what this model cannot do; two in a row: it is down.
-                    if down or len(equipped) == 1:
-                        raise
-                    down = error
-                    (before or _silent)(f"{name}: {error}")
+                before_it, down = down, work.ask(name, each, progress or _silent)
+                # One program may ask what this model cannot do; two in a row: it is down.
+                if down and (before_it or len(equipped) == 1):
+                    raise down
+                if down:
+                    (before or _silent)(f"{name}: {down}")
             scored = {name: work.scored(name) for name in equipped}
     return Evaluation(
         data=chosen.name,
@@ -190,8 +188,14 @@ class _Work:
     scorer: Scorer
     known: dict[tuple[str, str], Scored] = field(default_factory=dict)  # by program and row
 
-    def ask(self, name: str, program: Program, progress: Callable[[Progress], None]) -> None:
-        """Ask all rows that are not finished, and write each record as it comes."""
+    def ask(
+        self, name: str, program: Program, progress: Callable[[Progress], None]
+    ) -> BackboneError | None:
+        """Ask all rows that are not finished, and write each record as it comes.
+
+        Returns:
+            Why it was stopped before the last row, if it was.
+        """
         journal = self.run.journal(name)
         waiting = [row for row in self.rows if not journal.final(row.id)]
         before = len(self.rows) - len(waiting)
@@ -202,6 +206,7 @@ class _Work:
             for row in waiting
         )
         records = answer_all(program, tasks, self.meter, self.concurrency)
+        stopped: BackboneError | None = None
         try:
             for done, record in enumerate(records, start=before + 1):
                 journal.append(record)
@@ -211,10 +216,10 @@ class _Work:
                 failed += record["status"] not in ("ok", "abstained")
                 told = Progress(name, done, before, len(self.rows), failed, self.meter.usage())
                 progress(told)
-        except BackboneError:
-            journal.tidy()
-            raise
+        except BackboneError as error:
+            stopped = error
         journal.tidy()
+        return stopped
 
     def scored(self, name: str) -> list[Scored]:
         """Scores of the rows that have a record, in the order of the data."""

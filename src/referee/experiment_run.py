@@ -23,6 +23,7 @@ from referee.runner import Progress
 from referee.runtime import Budget
 from referee.runtime.meter import metered, nested_meter
 from referee.scoring import Scorer, Scores, judged, score
+from referee.store import write_whole
 from referee.tables import Measure, summarize
 
 ALL = "all"
@@ -159,9 +160,7 @@ def _claimed(folder: Path, name: str) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            spare = path.with_suffix(".new")  # a full disk leaves no half a file
-            spare.write_text(json.dumps(asked) + "\n", encoding="utf-8")
-            spare.replace(path)
+            write_whole(path, json.dumps(asked) + "\n")
         before = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(

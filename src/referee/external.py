@@ -15,6 +15,7 @@ from referee.programs import Program
 from referee.programs.assessment import Assessment, Gate
 from referee.programs.base import as_of
 from referee.runtime import Document, connect
+from referee.runtime.backbones import with_address
 from referee.runtime.exchange import channel
 from referee.runtime.retrieval import CorpusRetriever, Passage, as_retriever
 
@@ -85,8 +86,8 @@ class External:
         model = kind.removeprefix("lm:")
         if model == kind or not model:
             raise InputError(f"--external is {kind!r}: choose {KINDS}.")
-        name, _, api_base = model.partition("@")
-        lm = connect(name, api_base=api_base or None)
+        name, api_base = with_address(model)
+        lm = connect(name, api_base=api_base)
         self.lms.append(lm)
         return self._consultant(lm)
 
@@ -104,7 +105,7 @@ class External:
 
 def without_address(kind: str) -> str:
     """What may be shown and stored of a kind of outside knowledge."""
-    return kind.partition("@")[0]
+    return with_address(kind)[0]
 
 
 def _consults(program: Program) -> bool:

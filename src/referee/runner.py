@@ -161,7 +161,7 @@ def answer_all(
         lost = lost + 1 if record["status"] == "provider_error" else 0
         if lost >= patience:
             raise BackboneError(
-                f"The last {lost} rows all failed, so the run was stopped: {record['error']} "
+                f"The last {lost} rows all failed, so no more were asked: {record['error']} "
                 "Run again to go on."
             )
 

@@ -227,9 +227,7 @@ class Run:
         path = self.folder / "run.json"
         if not path.exists():
             settings = {"format": FORMAT, **asked, **unasked}
-            spare = path.with_suffix(".tmp")
-            spare.write_text(json.dumps(settings, indent=2, ensure_ascii=False), encoding="utf-8")
-            os.replace(spare, path)
+            write_whole(path, json.dumps(settings, indent=2, ensure_ascii=False))
             return settings
         before = _settings(path)
         for name, value in json.loads(json.dumps(asked)).items():
@@ -249,6 +247,13 @@ def _settings(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     raise InputError(f"{path} is not a run of this version: give another --out.")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file at one stroke: a full disk leaves no half of it."""
+    spare = path.with_suffix(".tmp")
+    spare.write_text(text, encoding="utf-8")
+    os.replace(spare, path)
 
 
 def _shown(value: Any) -> str:

@@ -261,10 +261,11 @@ def test_a_budget_ends_it_and_exit_is_0(capsys, server, data, tmp_path):
     assert isinstance(referee.load(tmp_path / "o"), referee.Vote)
 
 
-def test_a_dead_model_saves_nothing_and_is_exit_1(capsys, data, tmp_path):
+@pytest.mark.parametrize("budget", [(), ("--budget", "40")])
+def test_a_dead_model_saves_nothing_and_is_exit_1(capsys, data, tmp_path, budget):
     with FakeServer(lambda _: Fault("status", 400)) as server:
         args = ["--lm", "openai/x", "--api-base", server.url, "--out", tmp_path / "o"]
-        code, out, err = run(capsys, "compile", "vote", "--data", data, *args)
+        code, out, err = run(capsys, "compile", "vote", "--data", data, *args, *budget)
     assert code == 1
     assert out == ""
     assert "not scored: " in err

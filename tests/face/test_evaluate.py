@@ -673,3 +673,38 @@ def test_a_program_that_this_model_cannot_run_does_not_stop_the_others(tmp_path)
     assert len(done.scored["icl"]) == 12
     assert {s.status for s in done.scored["icl"]} == {"ok"}
     assert all(s.status == "provider_error" for s in done.scored["ckplug-answer"])
+
+
+def test_a_role_may_have_an_address_and_shows_no_password(capsys, server, tmp_path):
+    with FakeServer(two) as other:
+        args = ["--data", "conflicts", "--limit", "1", "--lm", "openai/tiny"]
+        args += ["--api-base", server.url, "--role", f"reader=openai/small@{other.url}"]
+        code, _, err = run(capsys, "evaluate", "icl", *args, "--out", tmp_path / "o")
+        assert code == 0, err
+        assert other.requests
+    run_file = (tmp_path / "o" / "run.json").read_text()
+    assert "openai/small" in run_file or "small" in run_file
+    assert "127.0.0.1" not in run_file
+    secret = f"reader=openai/small@{other.url.replace('//', '//user:hunter2@')}"
+    code, out, err = run(capsys, "evaluate", "icl", *args[:-1], secret, "--out", tmp_path / "p")
+    assert code == 2
+    assert "hunter2" not in out + err
+    assert not (tmp_path / "p").exists()
+
+
+@pytest.mark.parametrize("command", [("evaluate", "icl", "--data", "conflicts"), ("batch", "q")])
+def test_an_empty_folder_name_is_refused(capsys, server, command):
+    code, out, err = run(capsys, *command, "--lm", "openai/x", "--out", "")
+    assert (code, out) == (2, "")
+    assert "is no folder" in err
+
+
+def test_half_a_character_is_refused_by_row_and_field(capsys, tmp_path):
+    data = tmp_path / "r.jsonl"
+    row = '{"id": "%s", "question": "How many?", "contexts": ["Two%s."], "answers": ["two"]}'
+    for lines, field in ((row % ("\\ud800", ""), "id"), (row % ("a", "\\ud800"), "documents")):
+        data.write_text(lines + "\n")
+        args = ["--data", data, "--lm", "openai/x", "--api-base", "http://127.0.0.1:9"]
+        code, out, err = run(capsys, "evaluate", "icl", *args)
+        assert (code, out) == (2, "")
+        assert f"field '{field}' is not valid Unicode" in err

@@ -1,6 +1,8 @@
 """The long-answer baselines at the command line."""
 
+import errno
 import json
+import pathlib
 
 import pytest
 
@@ -70,3 +72,20 @@ def test_a_baseline_has_no_rules(capsys, served, tmp_path):
     code, _, err = run(capsys, *args)
     assert code == 2
     assert "react takes no --rules" in err
+
+
+def test_a_full_disk_loses_no_paid_report(capsys, served, tmp_path, monkeypatch):
+    doc, real = tmp_path / "doc.txt", pathlib.Path.write_text
+    doc.write_text("The bridge opened in 1932, when the road was new.")
+
+    def full(path, *args, **options):
+        if path.name == "report.md":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(path, *args, **options)
+
+    monkeypatch.setattr(pathlib.Path, "write_text", full)
+    options = ["--doc", doc, "--program", "rag", "--out", tmp_path / "report.md"]
+    code, out, err = run(capsys, "write", "When did the bridge open?", *options, *served)
+    assert code == 2
+    assert out.startswith("The bridge opened in 1932.")
+    assert "report.md cannot be written (No space left on device)" in err

@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import dspy
@@ -14,7 +15,7 @@ from referee.errors import BackboneError, BudgetExceeded, InputError
 from referee.optimizers import RuleMatrix, TuneThresholds
 from referee.optimizers.rehearsal import Pass, Rehearsal
 from referee.optimizers.scoring import as_metric
-from referee.optimizers.study import Study, comparable
+from referee.optimizers.study import Study, comparable, working
 from referee.programs import MACR, ArbGraph, Direct, Gate, RuleBase, Vote
 from referee.programs.rules import Rule
 from referee.programs.tunables import Tunable
@@ -436,3 +437,27 @@ def test_two_workers_share_a_study(tmp_path, storage):
     assert int(final.split()[-2]) in (16, 17)  # both may begin a last trial
     assert model.asked["read"] == 2 * len(SHORT)  # the second worker waited for the first pass
     assert asked < 2 * needed
+
+
+def test_nobody_comes_between_the_look_around_and_the_burial(tmp_path, monkeypatch):
+    """A worker that came in between had its running trial buried, and failed."""
+    holds, inside, seen = [], [], []
+
+    @contextmanager
+    def lock(self):
+        holds.append(len(holds))
+        inside.append(holds[-1])
+        yield
+        inside.pop()
+
+    @contextmanager
+    def present(folder):
+        seen.append(("present", tuple(inside)))
+        with working(folder) as alone:
+            yield alone
+
+    monkeypatch.setattr(TuneThresholds, "_one_at_a_time", lock)
+    monkeypatch.setattr("referee.optimizers.tune.working", present)
+    monkeypatch.setattr(Study, "bury", lambda self: seen.append(("bury", tuple(inside))))
+    tune(macr(), SHORT, trials=1, folder=tmp_path)
+    assert seen == [("present", (0,)), ("bury", (0,))]  # within one hold of the lock

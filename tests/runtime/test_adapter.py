@@ -113,7 +113,10 @@ def test_typed_replies_are_read_leniently(reply):
 
 @pytest.mark.parametrize(
     "reply",
-    ["I would say yes", '{"relation": "maybe", "confidence": 1}', '{"confidence": 1}', "[]"],
+    [
+        *("I would say yes", '{"relation": "maybe", "confidence": 1}', '{"confidence": 1}', "[]"),
+        pytest.param("[" * 50_000, id="nested too deep"),
+    ],
 )
 def test_what_cannot_be_read_is_a_parse_error_and_never_a_guess(reply):
     with pytest.raises(dspy.AdapterParseError):
